@@ -1,0 +1,130 @@
+"""From the users' own ids to node numbers 0 .. N-1, in sorted order of id."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from tadge.errors import InputError
+from tadge.kernels import Ints, Nodes, mark_used, renumber
+
+Ids = npt.NDArray[Any]  # int64, or object holding str
+
+
+def as_id_column(values: Any, name: str) -> pl.Series:
+    """Take a one-dimensional column of whole numbers or texts, (E,), as Int64 or String; complain about others."""
+    if isinstance(values, pl.Series) and (
+        values.dtype in (pl.Int64, pl.String) or isinstance(values.dtype, pl.Categorical)
+    ):
+        column = values
+    else:
+        array = values.to_numpy() if isinstance(values, pl.Series) else np.asarray(values)
+        if array.ndim != 1:
+            raise InputError("ids must be a plain list", expected="one dimension", found=f"{array.ndim}", where=name)
+        if array.dtype.kind in "OUT":
+            column = _from_objects(array, name)
+        else:
+            column = pl.Series(_whole_numbers(array, name))
+    if column.null_count():
+        row = int(column.is_null().arg_max() or 0)
+        raise InputError("an id is missing", expected="a whole number or a text", found=f"nothing at {row}", where=name)
+    return column
+
+
+def _from_objects(array: npt.NDArray[Any], name: str) -> pl.Series:
+    kinds = {type(value) for value in array}
+    if all(issubclass(kind, str) for kind in kinds):
+        return pl.Series(array.astype(object), dtype=pl.String)
+    if all(issubclass(kind, (int, np.integer)) and kind is not bool for kind in kinds):
+        return pl.Series(_whole_numbers(np.array(array.tolist()), name))
+    found = " and ".join(sorted(kind.__name__ for kind in kinds))
+    raise InputError("ids of mixed or unknown types", expected="all whole numbers or all texts", found=found, where=name)
+
+
+def _whole_numbers(array: npt.NDArray[Any], name: str) -> Ints:
+    if array.dtype.kind == "f" and array.size:
+        bad = ~np.isfinite(array) | (array != np.floor(array))
+        if bad.any():
+            row = int(np.argmax(bad))
+            found = f"{array[row]} at {row}"
+            raise InputError("an id is not a whole number", expected="whole numbers or texts", found=found, where=name)
+    elif array.dtype.kind not in "iuf":
+        raise InputError("ids of an unknown type", expected="numbers or texts", found=str(array.dtype), where=name)
+    if array.dtype == np.uint64 and array.size and array.max() > np.iinfo(np.int64).max:
+        raise InputError("an id is too large", found=str(array.max()), cure="pass such ids as texts", where=name)
+    return np.ascontiguousarray(array, dtype=np.int64)
+
+
+def encode(src: pl.Series, dst: pl.Series, bipartite: bool = False) -> tuple[Nodes, Nodes, Ids, int]:
+    """Number the nodes of two id columns, each (E,).
+
+    Args:
+        src: ids of the acting end; Int64, String or Categorical.
+        dst: ids of the other end; where only one column is text, both are read as text.
+        bipartite: the two columns are separate ranges (item 7 is not user 7); sources are numbered first.
+
+    Returns:
+        Node numbers of src and of dst, (E,) int32 each; ids in order of node number, (N,); and the number of sources
+        (0 where the graph is not bipartite).
+    """
+    if bipartite:
+        src_number, src_ids = _number([src])
+        dst_number, dst_ids = _number([dst])
+        shifted = dst_number[0] + np.int32(src_ids.size)
+        if src_ids.dtype != dst_ids.dtype:
+            src_ids, dst_ids = src_ids.astype(str).astype(object), dst_ids.astype(str).astype(object)
+        return src_number[0], shifted, np.concatenate([src_ids, dst_ids]), src_ids.size
+    if src.dtype != dst.dtype:
+        src, dst = src.cast(pl.String), dst.cast(pl.String)
+    (src_number_, dst_number_), ids = _number([src, dst])
+    return src_number_, dst_number_, ids, 0
+
+
+def _number(columns: list[pl.Series]) -> tuple[list[Nodes], Ids]:
+    """Number the distinct values of some columns of one type in sorted order."""
+    if columns[0].dtype != pl.Int64:
+        return _number_texts(columns)
+    arrays = [column.to_numpy() for column in columns]
+    filled = [array for array in arrays if array.size]
+    if not filled:
+        return [np.empty(0, np.int32) for _ in arrays], np.empty(0, np.int64)
+    low, high = min(int(a.min()) for a in filled), max(int(a.max()) for a in filled)
+    if high - low > 4 * sum(a.size for a in arrays) + (1 << 20):
+        return _number_scattered(columns)
+    used = np.zeros(high - low + 1, np.bool_)
+    for array in arrays:
+        mark_used(array, low, used)
+    number = np.cumsum(used, dtype=np.int32) - np.int32(1)
+    return [renumber(array, low, number) for array in arrays], np.flatnonzero(used) + low
+
+
+def _number_scattered(columns: list[pl.Series]) -> tuple[list[Nodes], Ids]:
+    """Number whole numbers that are too far apart for a table of all values between."""
+    distinct = pl.concat([column.unique() for column in columns]).unique().sort()
+    table = pl.DataFrame({"id": distinct, "number": pl.int_range(distinct.len(), dtype=pl.Int32, eager=True)})
+    numbers = [
+        column.to_frame("id").join(table, on="id", how="left", maintain_order="left")["number"].to_numpy()
+        for column in columns
+    ]
+    return numbers, distinct.to_numpy()
+
+
+def _number_texts(columns: list[pl.Series]) -> tuple[list[Nodes], Ids]:
+    dtype = columns[0].dtype
+    if not isinstance(dtype, pl.Categorical):
+        dtype = pl.Categorical(pl.Categories.random())
+        columns = [column.cast(dtype) for column in columns]
+    texts = dtype.categories.to_series()
+    codes = [column.to_physical().to_numpy() for column in columns]
+    used = np.zeros(texts.len(), np.bool_)
+    for code in codes:
+        used[code] = True
+    order = texts.arg_sort().to_numpy()
+    order = order[used[order]]
+    number = np.full(texts.len(), -1, np.int32)
+    number[order] = np.arange(order.size, dtype=np.int32)
+    ids = texts.gather(order).to_numpy().astype(object)
+    return [number[code] for code in codes], ids

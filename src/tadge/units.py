@@ -1,0 +1,111 @@
+"""Time units: everything inside tadge is float64 days; this is where other units and dates come in."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from tadge.errors import ConfigError, InputError
+
+Moment = float | int | str | dt.date | dt.datetime | np.datetime64
+
+PER_DAY: dict[str, float] = {
+    "ns": 86_400e9,
+    "us": 86_400e6,
+    "ms": 86_400e3,
+    "s": 86_400.0,
+    "min": 1_440.0,
+    "h": 24.0,
+    "days": 1.0,
+    "weeks": 1 / 7,
+    "years": 1 / 365.2425,
+}
+ALIASES = {
+    "nanoseconds": "ns",
+    "microseconds": "us",
+    "milliseconds": "ms",
+    "sec": "s",
+    "seconds": "s",
+    "minutes": "min",
+    "hours": "h",
+    "d": "days",
+    "day": "days",
+    "week": "weeks",
+    "year": "years",
+}
+UNIX_FROM_DAY = 1_157  # numbers that are to be read as Unix time start in March 1973 (1e8 s)
+UNIX_TO_DAY = 376_200  # and end about the year 3000
+ABSURD_DAY = 3.65e9  # ten million years: no clock we know of
+UNIX_UNITS = ("s", "ms", "us", "ns")
+
+
+def unit_name(unit: str) -> str:
+    """Return the short name of a unit, or complain."""
+    name = ALIASES.get(unit, unit)
+    if name not in PER_DAY:
+        raise ConfigError("unknown time unit", expected="one of " + ", ".join(PER_DAY), found=repr(unit), where="unit")
+    return name
+
+
+def to_days(values: npt.NDArray[np.generic], unit: str) -> npt.NDArray[np.float64]:
+    """Convert numbers in a unit, (E,), to float64 days."""
+    per_day = PER_DAY[unit_name(unit)]
+    if per_day == 1.0:
+        return np.array(values, dtype=np.float64)
+    return np.divide(values, per_day, dtype=np.float64)  # type: ignore[call-overload, no-any-return]
+
+
+def is_unix(days: npt.NDArray[np.float64], unit: str) -> bool:
+    """Tell whether numbers given in this unit are Unix time rather than a clock of their own."""
+    if unit not in UNIX_UNITS or not days.size:
+        return False
+    return bool(UNIX_FROM_DAY <= np.median(days) <= UNIX_TO_DAY)
+
+
+def days_of_date(when: str | dt.date | dt.datetime | np.datetime64) -> float:
+    """Convert one date or date-time to days since the Unix epoch; without a zone it is taken as UTC."""
+    if isinstance(when, np.datetime64):
+        return float((when - np.datetime64(0, "us")) / np.timedelta64(1, "us") / PER_DAY["us"])
+    if isinstance(when, str):
+        try:
+            when = dt.datetime.fromisoformat(when)
+        except ValueError:
+            cure = "write 2015-06-30 or 2015-06-30T12:00:00"
+            raise InputError("not a date", expected="an ISO date", found=repr(when), cure=cure) from None
+    if not isinstance(when, dt.datetime):
+        when = dt.datetime(when.year, when.month, when.day)
+    if when.tzinfo is None:
+        when = when.replace(tzinfo=dt.UTC)
+    elapsed = when - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+    return (elapsed.days * 86_400 + elapsed.seconds + elapsed.microseconds / 1e6) / 86_400
+
+
+def moment(when: Moment, clock: str) -> float:
+    """Convert a moment (a number of days on the graph's clock, or a date) to days on that clock."""
+    if isinstance(when, bool) or not isinstance(when, (int, float, np.integer, np.floating)):
+        if not isinstance(when, (str, dt.date, np.datetime64)):
+            raise InputError("not a moment", expected="a number of days or a date", found=repr(when))
+        if clock != "unix":
+            cure = "give a number of days on the graph's own clock"
+            raise InputError("this graph has no calendar", expected="a number", found=repr(when), cure=cure)
+        when = days_of_date(when)
+    days = float(when)
+    if math.isnan(days):
+        raise InputError("not a moment", expected="a number of days or a date", found="NaN")
+    return days
+
+
+def date_text(days: float, clock: str) -> str:
+    """Write a moment for people: a UTC date-time on the Unix clock, else the number of days."""
+    if clock != "unix" or not math.isfinite(days) or abs(days) > UNIX_TO_DAY:
+        return f"day {days:,.6g}"
+    date = dt.datetime(1970, 1, 1) + dt.timedelta(days=days)
+    return date.isoformat(sep=" ", timespec="seconds")
+
+
+def squash(toe: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Map ToE in days, any shape, into [0, 1): 2 arctan(delta) / pi, the form that enters the model."""
+    return np.arctan(toe) * (2 / np.pi)
