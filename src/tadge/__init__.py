@@ -9,6 +9,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tadge.data import datasets as datasets
+    from tadge.data import synthetic as synthetic
+    from tadge.data.export import to_polars as to_polars
+    from tadge.data.export import write_events as write_events
+    from tadge.data.interop import from_networkx as from_networkx
+    from tadge.data.interop import from_pandas as from_pandas
+    from tadge.data.interop import from_polars as from_polars
+    from tadge.data.interop import from_pyg as from_pyg
+    from tadge.data.interop import to_networkx as to_networkx
+    from tadge.data.interop import to_pandas as to_pandas
+    from tadge.data.interop import to_pyg as to_pyg
+    from tadge.data.options import ReadOptions as ReadOptions
+    from tadge.data.readers import read_events as read_events
     from tadge.errors import ConfigError as ConfigError
     from tadge.errors import DatasetError as DatasetError
     from tadge.errors import InputError as InputError
@@ -17,15 +30,25 @@ if TYPE_CHECKING:
     from tadge.graph import TemporalGraph as TemporalGraph
 
 _HOME = {
-    "TadgeError": "tadge.errors",
-    "InputError": "tadge.errors",
-    "ConfigError": "tadge.errors",
-    "DatasetError": "tadge.errors",
-    "MissingExtraError": "tadge.errors",
-    "TemporalGraph": "tadge.graph",
+    "tadge.errors": ("ConfigError", "DatasetError", "InputError", "MissingExtraError", "TadgeError"),
+    "tadge.graph": ("TemporalGraph",),
+    "tadge.data": ("datasets", "synthetic"),
+    "tadge.data.options": ("ReadOptions",),
+    "tadge.data.readers": ("read_events",),
+    "tadge.data.export": ("to_polars", "write_events"),
+    "tadge.data.interop": (
+        "from_networkx",
+        "from_pandas",
+        "from_polars",
+        "from_pyg",
+        "to_networkx",
+        "to_pandas",
+        "to_pyg",
+    ),
 }
+_MODULE = {name: module for module, names in _HOME.items() for name in names}
 
-__all__ = [*sorted(_HOME), "__version__"]  # noqa: PLE0604
+__all__ = ["__version__", *sorted(_MODULE)]  # noqa: PLE0604
 
 
 def __getattr__(name: str) -> Any:
@@ -33,9 +56,11 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("tadge")
-    if name not in _HOME:
+    if name not in _MODULE:
         raise AttributeError(f"module 'tadge' has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+    if _MODULE[name] == "tadge.data":
+        return import_module(f"tadge.data.{name}")
+    return getattr(import_module(_MODULE[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from tadge import kernels
 from tadge.errors import ConfigError, InputError
@@ -145,6 +146,11 @@ class TemporalGraph:
         return int(self.tov_times.size)
 
     @property
+    def num_moments(self) -> int:
+        """Count the distinct times."""
+        return int(np.count_nonzero(self.time[1:] > self.time[:-1])) + bool(self.time.size)
+
+    @property
     def bipartite(self) -> bool:
         """Tell whether sources and targets are separate ranges of ids."""
         return self.num_sources > 0
@@ -157,14 +163,18 @@ class TemporalGraph:
         return degree  # type: ignore[no-any-return]
 
     @cached_property
-    def toe_reverse(self) -> Days:
-        """Give the ToE of every event read from dst to src, (E,); NaN throughout in a directed graph."""
+    def toe_reverse(self) -> Days | None:
+        """Give the ToE of every event read from dst to src, (E,); None in a directed graph."""
         if self.directed:
-            toe = np.full(self.num_events, np.nan)
-        else:
-            toe = kernels.toe_from_index(self.src, self.time, self.tov_start, self.tov_times)
+            return None
+        toe = kernels.toe_from_index(self.src, self.time, self.tov_start, self.tov_times)
         toe.flags.writeable = False
-        return toe
+        return toe  # type: ignore[no-any-return]
+
+    def toe_values(self) -> Days:
+        """Return every ToE there is; in an undirected graph those of both directions."""
+        toe = self.toe if self.toe_reverse is None else np.concatenate([self.toe, self.toe_reverse])
+        return toe[~np.isnan(toe)]
 
     def node(self, node_id: object, side: str = "any") -> int:
         """Find the node number of one of the user's ids.
@@ -255,11 +265,14 @@ class TemporalGraph:
 
 
 def _describe(graph: TemporalGraph) -> dict[str, Any]:
-    toe = graph.toe if graph.directed else np.concatenate([graph.toe, graph.toe_reverse])
-    toe = toe[~np.isnan(toe)]
+    toe = graph.toe_values()
+    has_toe = ~np.isnan(graph.toe)
+    if graph.toe_reverse is not None:
+        has_toe |= ~np.isnan(graph.toe_reverse)
+    tied = np.concatenate([[False], graph.time[1:] == graph.time[:-1], [False]])
     low, high = np.minimum(graph.src, graph.dst).astype(np.int64), np.maximum(graph.src, graph.dst)
-    pairs = np.unique(low * graph.num_nodes + high).size
-    ordered = np.unique(graph.src.astype(np.int64) * graph.num_nodes + graph.dst).size if graph.directed else pairs
+    pairs = pl.Series(low * graph.num_nodes + high).n_unique()
+    ordered = pl.Series(graph.src.astype(np.int64) * graph.num_nodes + graph.dst).n_unique() if graph.directed else pairs
     quantiles = np.quantile(toe, [0.05, 0.25, 0.5, 0.75, 0.95]) if toe.size else np.full(5, np.nan)
     seen = graph.degree > 0
 
@@ -275,13 +288,13 @@ def _describe(graph: TemporalGraph) -> dict[str, Any]:
         "squashed_toe_mean": number(squash(toe).mean()) if toe.size else None,
         "squashed_toe_std": number(squash(toe).std()) if toe.size else None,
         "toe_quantiles_days": dict(zip(("5%", "25%", "50%", "75%", "95%"), map(number, quantiles), strict=True)),
-        "events_with_toe": int(np.count_nonzero(~np.isnan(graph.toe) | ~np.isnan(graph.toe_reverse))),
+        "events_with_toe": int(np.count_nonzero(has_toe)),
         "occurrences": graph.num_occurrences,
-        "distinct_pairs": int(pairs),
-        "distinct_ordered_pairs": int(ordered),
-        "repeated_events": graph.num_events - int(ordered),
+        "distinct_pairs": pairs,
+        "distinct_ordered_pairs": ordered,
+        "repeated_events": graph.num_events - ordered,
         "self_links": int(np.count_nonzero(graph.src == graph.dst)),
-        "tied_events": graph.num_events - int(np.unique(graph.time).size),
+        "tied_events": int(np.count_nonzero(tied[1:] | tied[:-1])) if graph.num_events else 0,
         "isolated_nodes": int(np.count_nonzero(~seen)),
         "max_degree": int(graph.degree.max()) if graph.num_nodes else 0,
         "mean_events_per_node": number(graph.degree.mean()) if graph.num_nodes else None,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,8 @@ def as_id_column(values: Any, name: str) -> pl.Series:
         column = values
     else:
         array = values.to_numpy() if isinstance(values, pl.Series) else np.asarray(values)
+        if array.dtype.kind == "U" and not isinstance(values, np.ndarray):
+            array = np.array(values, dtype=object)  # numpy turns 1 among texts into "1": look at the values themselves
         if array.ndim != 1:
             raise InputError("ids must be a plain list", expected="one dimension", found=f"{array.ndim}", where=name)
         if array.dtype.kind in "OUT":
@@ -87,18 +90,33 @@ def _number(columns: list[pl.Series]) -> tuple[list[Nodes], Ids]:
     """Number the distinct values of some columns of one type in sorted order."""
     if columns[0].dtype != pl.Int64:
         return _number_texts(columns)
-    arrays = [column.to_numpy() for column in columns]
-    filled = [array for array in arrays if array.size]
-    if not filled:
-        return [np.empty(0, np.int32) for _ in arrays], np.empty(0, np.int64)
-    low, high = min(int(a.min()) for a in filled), max(int(a.max()) for a in filled)
-    if high - low > 4 * sum(a.size for a in arrays) + (1 << 20):
+    if not any(column.len() for column in columns):
+        return [np.empty(0, np.int32) for _ in columns], np.empty(0, np.int64)
+    low = min(cast(int, column.min()) for column in columns if column.len())
+    high = max(cast(int, column.max()) for column in columns if column.len())
+    if high - low > 4 * sum(column.len() for column in columns) + (1 << 20):
         return _number_scattered(columns)
     used = np.zeros(high - low + 1, np.bool_)
-    for array in arrays:
-        mark_used(array, low, used)
-    number = np.cumsum(used, dtype=np.int32) - np.int32(1)
-    return [renumber(array, low, number) for array in arrays], np.flatnonzero(used) + low
+    for column in columns:
+        for chunk in chunks(column):
+            mark_used(chunk, low, used)
+    number = np.cumsum(used, dtype=np.int32)
+    number -= 1
+    numbers = []
+    for column in columns:
+        out = np.empty(column.len(), np.int32)
+        at = 0
+        for chunk in chunks(column):
+            renumber(chunk, low, number, out[at : at + chunk.size])
+            at += chunk.size
+        numbers.append(out)
+    return numbers, np.flatnonzero(used) + low
+
+
+def chunks(column: pl.Series) -> Iterator[npt.NDArray[Any]]:
+    """Give a numeric column piece by piece, without a copy."""
+    for chunk in column.get_chunks():
+        yield chunk.to_numpy()
 
 
 def _number_scattered(columns: list[pl.Series]) -> tuple[list[Nodes], Ids]:
@@ -113,18 +131,13 @@ def _number_scattered(columns: list[pl.Series]) -> tuple[list[Nodes], Ids]:
 
 
 def _number_texts(columns: list[pl.Series]) -> tuple[list[Nodes], Ids]:
-    dtype = columns[0].dtype
-    if not isinstance(dtype, pl.Categorical):
-        dtype = pl.Categorical(pl.Categories.random())
-        columns = [column.cast(dtype) for column in columns]
-    texts = dtype.categories.to_series()
-    codes = [column.to_physical().to_numpy() for column in columns]
-    used = np.zeros(texts.len(), np.bool_)
-    for code in codes:
-        used[code] = True
-    order = texts.arg_sort().to_numpy()
-    order = order[used[order]]
-    number = np.full(texts.len(), -1, np.int32)
-    number[order] = np.arange(order.size, dtype=np.int32)
-    ids = texts.gather(order).to_numpy().astype(object)
-    return [number[code] for code in codes], ids
+    """Number texts; codes of the categories come first, so that each text is hashed once."""
+    if not isinstance(columns[0].dtype, pl.Categorical):
+        own = pl.Categorical(pl.Categories.random())
+        columns = [column.cast(own) for column in columns]
+    distinct = pl.concat([column.unique() for column in columns]).unique()
+    table = pl.DataFrame({"code": distinct.to_physical(), "id": distinct.cast(pl.String)}).sort("id")
+    code = table["code"].to_numpy()
+    number = np.zeros(int(code.max()) + 1 if code.size else 0, np.int32)
+    number[code] = np.arange(code.size, dtype=np.int32)
+    return [number[column.to_physical().to_numpy()] for column in columns], table["id"].to_numpy().astype(object)

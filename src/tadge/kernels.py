@@ -18,29 +18,34 @@ DIGIT = 11  # bits per pass of the radix sort: 2,048 counters stay in the first-
 
 @numba.njit(cache=True)
 def argsort_stable(keys: npt.NDArray[np.uint64]) -> Ints:
-    """Return the stable ascending order of unsigned keys, (E,), by least-significant-digit radix sort."""
+    """Return the stable ascending order of unsigned keys, (E,), by least-significant-digit radix sort.
+
+    Keys travel with their indices, so that every pass reads in order and only its writes are scattered.
+    """
     n = keys.size
-    varying = np.uint64(0)  # bits in which some key differs from the first: the others need no pass
-    for key in keys:
-        varying |= key ^ keys[0]
-    order = np.arange(n)
-    spare = np.empty(n, np.int64)
-    digit_mask = np.uint64((1 << DIGIT) - 1)
-    for shift in range(0, 64, DIGIT):
-        bits = np.uint64(shift)
-        if (varying >> bits) & digit_mask == 0:
-            continue
+    low, high = keys.min(), keys.max()
+    mask = np.uint64((1 << DIGIT) - 1)
+    key, index = keys - low, np.arange(n)
+    next_key, next_index = np.empty_like(key), np.empty_like(index)
+    shift = np.uint64(0)
+    while (high - low) >> shift:
         start = np.zeros((1 << DIGIT) + 1, np.int64)
-        for key in keys:
-            start[np.int64((key >> bits) & digit_mask) + 1] += 1
+        for one in key:
+            start[np.int64((one >> shift) & mask) + 1] += 1
         for digit in range(1 << DIGIT):
             start[digit + 1] += start[digit]
-        for i in order:
-            digit = np.int64((keys[i] >> bits) & digit_mask)
-            spare[start[digit]] = i
-            start[digit] += 1
-        order, spare = spare, order
-    return order
+        for i in range(n):
+            digit = np.int64((key[i] >> shift) & mask)
+            to = start[digit]
+            start[digit] = to + 1
+            next_key[to] = key[i]
+            next_index[to] = index[i]
+        key, next_key = next_key, key
+        index, next_index = next_index, index
+        shift += np.uint64(DIGIT)
+        if shift >= 64:
+            break
+    return index
 
 
 def time_order(time: Days) -> Ints | None:
@@ -62,20 +67,10 @@ def mark_used(values: Ints, low: int, used: npt.NDArray[np.bool_]) -> None:
 
 
 @numba.njit(cache=True)
-def renumber(values: Ints, low: int, number: Nodes) -> Nodes:
-    """Return `number[value - low]` for every value, with no temporary of the values' size."""
-    out = np.empty(values.size, np.int32)
+def renumber(values: Ints, low: int, number: Nodes, out: Nodes) -> None:
+    """Write `number[value - low]` of every value to `out`, with no temporary of the values' size."""
     for i in range(values.size):
         out[i] = number[values[i] - low]
-    return out
-
-
-@numba.njit(cache=True)
-def _join(node: int, t: float, last: Days, count: Ints) -> None:
-    """Give a node the ToV t, once."""
-    if last[node] != t:  # NaN (never seen) differs from everything
-        last[node] = t
-        count[node] += 1
 
 
 @numba.njit(cache=True)
@@ -83,7 +78,7 @@ def join_times(src: Nodes, dst: Nodes, time: Days, num_nodes: int, every_role: b
     """Find ToE of events and ToV of nodes (Definition 1) in two passes over the events in order of time.
 
     An event's ToE reaches back to the latest ToV of its target strictly before it: events of one instant do not see
-    each other, so ToEs of an instant are read before its ToVs are written.
+    each other, so the ToEs of an instant are read before its ToVs are written.
 
     Returns:
         toe: (E,), NaN where the target had not joined before.
@@ -92,38 +87,40 @@ def join_times(src: Nodes, dst: Nodes, time: Days, num_nodes: int, every_role: b
     """
     num_events = time.size
     toe = np.empty(num_events)
-    last = np.full(num_nodes, np.nan)
-    count = np.zeros(num_nodes, np.int64)
+    joins = np.zeros(num_events, np.uint8)  # 1: the source joins by this event, 2: the target does
+    state = np.zeros((num_nodes, 2))  # latest ToV and number of ToVs, side by side: one cache miss for both
+    state[:, 0] = np.nan
     i = 0
     while i < num_events:
         t = time[i]
         end = i
         while end < num_events and time[end] == t:
-            toe[end] = t - last[dst[end]]
+            toe[end] = t - state[dst[end], 0]
             end += 1
         for k in range(i, end):
-            _join(src[k], t, last, count)
-            if every_role or np.isnan(last[dst[k]]):
-                _join(dst[k], t, last, count)
+            u, v = src[k], dst[k]
+            if state[u, 0] != t:  # NaN (never seen) differs from everything
+                state[u, 0] = t
+                state[u, 1] += 1
+                joins[k] = 1
+            if np.isnan(state[v, 0]) or (every_role and state[v, 0] != t):
+                state[v, 0] = t
+                state[v, 1] += 1
+                joins[k] |= 2
         i = end
 
     start = np.zeros(num_nodes + 1, np.int64)
     for v in range(num_nodes):
-        start[v + 1] = start[v] + count[v]
+        start[v + 1] = start[v] + np.int64(state[v, 1])
+    free = start[:-1].copy()
     tov = np.empty(start[num_nodes])
-    count[:] = 0
-    last[:] = np.nan
     for k in range(num_events):
-        t = time[k]
-        u, v = src[k], dst[k]
-        if last[u] != t:
-            last[u] = t
-            tov[start[u] + count[u]] = t
-            count[u] += 1
-        if count[v] == 0 or (every_role and last[v] != t):
-            last[v] = t
-            tov[start[v] + count[v]] = t
-            count[v] += 1
+        if joins[k] & 1:
+            tov[free[src[k]]] = time[k]
+            free[src[k]] += 1
+        if joins[k] & 2:
+            tov[free[dst[k]]] = time[k]
+            free[dst[k]] += 1
     return toe, start, tov
 
 

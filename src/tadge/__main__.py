@@ -1,0 +1,5 @@
+"""Run the command line as `python -m tadge`."""
+
+from tadge.cli import main
+
+main()

@@ -1,0 +1,276 @@
+"""The command line: one command is one public call.
+
+Heavy imports stay inside the commands, so that help comes at once.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import sys
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tadge.config import Option, options
+from tadge.data.options import ReadOptions
+from tadge.errors import TadgeError
+
+BAD_INPUT, INTERRUPTED = 2, 130
+
+app = typer.Typer(
+    name="tadge",
+    help="Time-aware dynamic graph embedding: who will connect with whom, and after how long.",
+    epilog="Start with: tadge info FILE, for any CSV of who, with whom, when.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+datasets_app = typer.Typer(help="Known data sets: list them, fetch them, find them.", no_args_is_help=True)
+app.add_typer(datasets_app, name="datasets")
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on stdout instead of a table.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Do not say on stderr what was found.")]
+EventsFile = Annotated[
+    str, typer.Argument(metavar="FILE", help="CSV, TSV, SNAP text, JSON lines or Parquet; or a known data set's name.")
+]
+
+
+# -- options that are written once, as fields of a config -------------------------------------------------------------
+
+
+def _parameter(one: Option) -> inspect.Parameter:
+    flag = "--" + one.name.replace("_", "-")
+    flags = [f"{flag}/--no-{flag[2:]}"] if one.kind is bool else [flag]
+    words = one.help[0].upper() + one.help[1:] + "."
+    if one.choices:
+        words += f" One of: {', '.join(one.choices)}."
+    kind: Any = one.kind | None if one.optional else one.kind
+    annotation = Annotated[kind, typer.Option(*flags, help=words, show_default=one.default is not None)]
+    return inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=annotation)
+
+
+def takes(**configs: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of some configs; it receives each config, built and checked, by name."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        own = [p for p in inspect.signature(command, eval_str=True).parameters.values() if p.name not in configs]
+        added = {name: [_parameter(one) for one in options(config)] for name, config in configs.items()}
+
+        @wraps(command)
+        def run(**given: Any) -> None:
+            for name, config in configs.items():
+                given[name] = config(**{p.name: given.pop(p.name) for p in added[name]})
+            command(**given)
+
+        keyword = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own]
+        parameters = [*keyword, *(p for group in added.values() for p in group)]
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {p.name: p.annotation for p in parameters}
+        return run
+
+    return decorate
+
+
+def _read(file: str, reading: ReadOptions, quiet: bool) -> tuple[Any, Any, int | None]:
+    """Read a file, or a known data set by its name; tell on stderr what was found."""
+    import dataclasses
+
+    from tadge.data import datasets
+    from tadge.data.readers import read_with_report
+
+    path, classes = Path(file), None
+    if not path.exists() and os.sep not in file and datasets.is_known(file):
+        dataset = datasets.find(file)
+        path, classes = datasets.path(dataset), dataset.classes
+        told = {one.name for one in options(reading) if getattr(reading, one.name) != one.default}
+        known = {name: value for name, value in dataset.reader.items() if name not in told}
+        reading = dataclasses.replace(reading, **known)
+    graph, report = read_with_report(path, reading)
+    if not quiet:
+        print(report.line(), file=sys.stderr)
+    return graph, report, classes
+
+
+def _print_json(value: Any) -> None:
+    print(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+# -- commands ---------------------------------------------------------------------------------------------------------
+
+
+@app.command()
+@takes(reading=ReadOptions)
+def info(file: EventsFile, reading: ReadOptions, as_json: AsJson = False, quiet: Quiet = False) -> None:
+    """Show what a file of timed links holds: Table 1's row, the histogram of ToE, and what looks odd.
+
+    Columns, header, delimiter, ids and time unit are found; say them where the guess is wrong.
+
+    Example: tadge info edges.csv --time when --unit ms
+    """
+    from tadge.report.info import render, summary
+
+    graph, report, classes = _read(file, reading, quiet)
+    found = summary(graph, report, classes)
+    if as_json:
+        _print_json(found)
+        return
+    from rich.console import Console
+
+    Console().print(render(found))
+
+
+@app.command()
+@takes(reading=ReadOptions)
+def convert(
+    file: EventsFile,
+    out: Annotated[Path, typer.Argument(help="File to write: .csv, .tsv, .jsonl (also .gz, .zst) or .parquet.")],
+    reading: ReadOptions,
+    times: Annotated[str, typer.Option(help="Write times as 'days' (exact) or as 'dates' (UTC).")] = "days",
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Turn a file of timed links into another form: sorted by time, with ToE, the ids as they were.
+
+    Example: tadge convert edges.csv.gz edges.parquet
+    """
+    from tadge.data.export import check_times, form_of, write_events
+
+    form_of(out)
+    check_times(times)
+    graph, report, _ = _read(file, reading, quiet)
+    for warning in report.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    written = write_events(graph, out, times)
+    if as_json:
+        _print_json({"written": str(written), "events": graph.num_events, "rows": report.rows})
+    else:
+        print(f"{written}: {graph.num_events:,} events written")
+
+
+@app.command()
+def synth(
+    out: Annotated[Path, typer.Option(help="File of events to write: .csv, .tsv, .jsonl or .parquet.")],
+    events: Annotated[int, typer.Option(help="Number of events, 1e3 to 1e7.")] = 10_000,
+    communities: Annotated[int, typer.Option(help="Number of communities, each with a pace of its own.")] = 8,
+    days: Annotated[float, typer.Option(help="Days that the events span, about.")] = 730.0,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same graph.")] = 0,
+    labels: Annotated[Path | None, typer.Option(help="File for the community of each node: id, label.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a forum-like graph whose ToE law is known, and say the best possible scores on it.
+
+    Threads start at different times and evolve at different speeds; users return; replies follow a known law of
+    delays. So a model's error can be set beside the best that any model could reach.
+
+    Example: tadge synth --events 20000 --out forum.csv --labels labels.csv
+    """
+    import polars as pl
+
+    from tadge.data import synthetic
+    from tadge.data.export import form_of, write_events, write_frame
+
+    for path in (out, labels):
+        if path is not None:
+            form_of(path)
+    made = synthetic.forum(events, communities=communities, days=days, seed=seed)
+    write_events(made.graph, out)
+    if labels is not None:
+        write_frame(pl.DataFrame({"id": made.graph.ids, "label": made.labels}), labels)
+    best = made.best_toe_rmse()
+    if as_json:
+        _print_json({"written": str(out), "labels": str(labels) if labels else None, "seed": seed, **best})
+        return
+    print(f"{out}: {made.graph.num_events:,} events of {made.graph.num_nodes:,} nodes, seed {seed}")
+    if labels is not None:
+        print(f"{labels}: the community of each node")
+    print("ToE error (RMSE, squashed days): " + ", ".join(f"{name} {value:.4f}" for name, value in best.items()))
+
+
+@datasets_app.command("list")
+def datasets_list(as_json: AsJson = False) -> None:
+    """List the known data sets, and which of them are here."""
+    from tadge.data import datasets
+
+    rows = [datasets.as_dict(one) for one in datasets.list_datasets()]
+    if as_json:
+        _print_json(rows)
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table()
+    for name in ("name", "in the paper", "nodes", "events", "classes", "here"):
+        table.add_column(name, justify="right" if name in ("nodes", "events", "classes") else "left")
+    for row in rows:
+        counts = (f"{row[key]:,}" if row[key] is not None else "-" for key in ("nodes", "events", "classes"))
+        table.add_row(row["name"], row["paper_name"] or "-", *counts, row["path"] or "no")
+    Console().print(table)
+
+
+@datasets_app.command("get")
+def datasets_get(name: Annotated[str, typer.Argument(help="Name, as in the list.")], as_json: AsJson = False) -> None:
+    """Fetch a data set into the cache, checked by size and checksum; go on where a download was cut."""
+    from tadge.data import datasets
+
+    place = datasets.get(name)
+    if as_json:
+        _print_json({"name": datasets.find(name).name, "path": str(place)})
+    else:
+        print(place)
+
+
+@datasets_app.command("path")
+def datasets_path(name: Annotated[str, typer.Argument(help="Name, as in the list.")], as_json: AsJson = False) -> None:
+    """Print where a data set is: in the folder TADGE_DATA names, or in the cache."""
+    from tadge.data import datasets
+
+    place = datasets.path(name)
+    if as_json:
+        _print_json({"name": datasets.find(name).name, "path": str(place)})
+    else:
+        print(place)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"tadge {version('tadge')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line; one sentence and exit code 2 for bad input, 130 for Ctrl-C, never a traceback."""
+    try:
+        app()
+    except TadgeError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(BAD_INPUT)
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:  # the reader of our output went away
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except MemoryError:
+        print("error: not enough memory; use a smaller file or a larger machine", file=sys.stderr)
+        sys.exit(1)
+    except Exception as error:
+        if os.environ.get("TADGE_DEBUG"):
+            raise
+        print(f"error: something unforeseen ({type(error).__name__}: {error}); TADGE_DEBUG=1 shows where", file=sys.stderr)
+        sys.exit(1)

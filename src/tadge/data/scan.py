@@ -1,0 +1,297 @@
+"""Compiled look at the bytes of a delimited text: are all rows whole? Where are those that are not?
+
+The typed parser that comes afterwards fills short rows and skips blank ones in silence; these loops do not.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+NEWLINE, RETURN, SPACE, TAB, ZERO, NINE, PLUS, MINUS = 10, 13, 32, 9, 48, 57, 43, 45
+TWO_THREADS = 1 << 24  # bytes from which a second thread pays
+NO_BYTE = 256  # stands for "no such character": no quotes, no comments
+
+
+class Scan(NamedTuple):
+    """Say what the rows of a text look like; `..._line` are line numbers from 1, 0 where there is none.
+
+    Attributes:
+        rows: rows that are neither blank nor comments; a header counts.
+        blank: blank lines.
+        comments: comment lines.
+        comment_row_line: first comment after data that has as many fields as a row.
+        bad: rows with another number of fields than expected.
+        bad_line: the first of them.
+        bad_fields: how many fields that one has.
+        quoted: some field starts with a quote.
+        stray_quote_line: first row with a quote inside an unquoted field.
+        open_quote_line: row whose quote never closes.
+        padded: some field starts or ends with a space.
+        zero_led: some id is a number written in a second way (007, +7, -0).
+        longest_id: bytes of the longest id.
+        longest_id_line: its row.
+        nul_line: first row with a NUL byte.
+        late_skips: blank lines or comments stand after the first row.
+    """
+
+    rows: int
+    blank: int
+    comments: int
+    comment_row_line: int
+    bad: int
+    bad_line: int
+    bad_fields: int
+    quoted: int
+    stray_quote_line: int
+    open_quote_line: int
+    padded: int
+    zero_led: int
+    longest_id: int
+    longest_id_line: int
+    nul_line: int
+    late_skips: int
+
+
+@numba.njit(cache=True, nogil=True)
+def _line_kind(data, i, delimiter, comment_a, comment_b):
+    """Look at the line that starts at i: 0 a row, 1 blank, 2 a comment."""
+    byte = data[i]
+    if byte == comment_a or byte == comment_b:
+        return 2
+    while i < data.size and (data[i] == SPACE or data[i] == TAB or data[i] == RETURN) and data[i] != delimiter:
+        i += 1
+    return 1 if i >= data.size or data[i] == NEWLINE else 0
+
+
+@numba.njit(cache=True, nogil=True)
+def _ordinary_bytes(delimiter, quote):
+    """Mark the bytes, (256,), that mean nothing but themselves."""
+    ordinary = np.ones(NO_BYTE + 1, np.bool_)
+    for byte in (0, NEWLINE, delimiter, quote):
+        ordinary[byte] = False
+    return ordinary
+
+
+@numba.njit(cache=True, nogil=True)
+def _walk_row(data, i, delimiter, quote, id_a, id_b, ordinary, seen):
+    """Pass over one row from i; note what it holds in `seen`; return its end (at its newline), fields and newlines.
+
+    seen: quoted, stray quote, open quote, padded, zero-led, longest id, NUL.
+    """
+    n = data.size
+    fields, newlines, start = 1, 0, i
+    in_quotes = False
+    while True:
+        if not in_quotes:
+            while i < n and ordinary[data[i]]:
+                i += 1
+        byte = data[i] if i < n else NEWLINE
+        if in_quotes and i < n:
+            if byte == quote:
+                if i + 1 < n and data[i + 1] == quote:
+                    i += 1
+                else:
+                    in_quotes = False
+            elif byte == NEWLINE:
+                newlines += 1
+            i += 1
+            continue
+        if byte == delimiter or byte == NEWLINE:
+            end = i
+            if byte == NEWLINE and end > start and data[end - 1] == RETURN:
+                end -= 1
+            if end > start:
+                if data[start] == SPACE or data[end - 1] == SPACE:
+                    seen[3] = 1
+                if fields - 1 == id_a or fields - 1 == id_b:
+                    seen[5] = max(seen[5], end - start)
+                    first = data[start]
+                    if (first == ZERO and end - start > 1 and ZERO <= data[start + 1] <= NINE) or first == PLUS:
+                        seen[4] = 1
+                    elif first == MINUS and end - start > 1 and data[start + 1] == ZERO:
+                        seen[4] = 1
+            if byte == NEWLINE:
+                if in_quotes:
+                    seen[2] = 1
+                return i, fields, newlines
+            fields += 1
+            start = i + 1
+        elif byte == quote:
+            if i == start:
+                in_quotes = True
+                seen[0] = 1
+            else:
+                seen[1] = 1
+        elif byte == 0:
+            seen[6] = 1
+        i += 1
+
+
+@numba.njit(cache=True, nogil=True)
+def _scan(data, delimiter, quote, expected, comment_a, comment_b, id_a, id_b):
+    out = np.zeros(16, np.int64)
+    ordinary = _ordinary_bytes(delimiter, quote)
+    seen = np.zeros(7, np.int64)
+    i, line = 0, 0
+    while i < data.size:
+        line += 1
+        kind = _line_kind(data, i, delimiter, comment_a, comment_b)
+        if kind != 0:
+            end, fields, _ = _walk_row(data, i, delimiter, NO_BYTE, -1, -1, ordinary, np.zeros(7, np.int64))
+            out[kind] += 1
+            out[15] |= out[0] > 0
+            if kind == 2 and out[0] > 0 and fields == expected and out[3] == 0:
+                out[3] = line
+            i = end + 1
+            continue
+        longest = seen[5]
+        seen[1], seen[2], seen[6] = 0, 0, 0
+        end, fields, newlines = _walk_row(data, i, delimiter, quote, id_a, id_b, ordinary, seen)
+        out[0] += 1
+        if fields != expected:
+            out[4] += 1
+            if out[5] == 0:
+                out[5], out[6] = line, fields
+        if seen[1] and out[8] == 0:
+            out[8] = line
+        if seen[2]:
+            out[9] = line
+        if seen[5] > longest:
+            out[13] = line
+        if seen[6] and out[14] == 0:
+            out[14] = line
+        line += newlines
+        i = end + 1
+    out[7], out[10], out[11], out[12] = seen[0], seen[3], seen[4], seen[5]
+    return out
+
+
+def scan(
+    data: npt.NDArray[np.uint8],
+    delimiter: int,
+    quote: int,
+    fields: int,
+    comments: tuple[int, int],
+    id_columns: tuple[int, int],
+) -> Scan:
+    """Look at every byte of a text once; large texts without quotes on two threads."""
+
+    def part(piece: npt.NDArray[np.uint8]) -> Scan:
+        return Scan(*(int(x) for x in _scan(piece, delimiter, quote, fields, *comments, *id_columns)))
+
+    if data.size < TWO_THREADS:
+        return part(data)
+    middle = data.size // 2
+    newline = np.flatnonzero(data[middle : middle + (1 << 20)] == NEWLINE)
+    if not newline.size:
+        return part(data)
+    cut = middle + int(newline[0]) + 1
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(part, (data[:cut], data[cut:]))
+    if first.quoted or second.quoted:  # the cut may lie inside a quotation
+        return part(data)
+    return _joined(first, second)
+
+
+def _joined(first: Scan, second: Scan) -> Scan:
+    """Put the scans of two pieces of a text together."""
+    lines = first.rows + first.blank + first.comments
+    sums = {name: getattr(first, name) + getattr(second, name) for name in ("rows", "blank", "comments", "bad")}
+    flags = {name: getattr(first, name) | getattr(second, name) for name in ("padded", "zero_led", "late_skips")}
+    where = {
+        name: getattr(first, name) or (getattr(second, name) and getattr(second, name) + lines)
+        for name in ("comment_row_line", "bad_line", "stray_quote_line", "open_quote_line", "nul_line")
+    }
+    longer = second.longest_id > first.longest_id
+    return first._replace(
+        **sums,
+        **{**flags, "late_skips": flags["late_skips"] or int(first.rows > 0 and second.blank + second.comments > 0)},
+        **where,
+        bad_fields=first.bad_fields or second.bad_fields,
+        longest_id=max(first.longest_id, second.longest_id),
+        longest_id_line=second.longest_id_line + lines if longer else first.longest_id_line,
+    )
+
+
+@numba.njit(cache=True, nogil=True)
+def _row_lines(data, delimiter, quote, comment_a, comment_b, num_rows):
+    """Return the line number, the number of fields, the first byte and the end of every row, (num_rows,) each."""
+    lines = np.empty(num_rows, np.int64)
+    fields = np.empty(num_rows, np.int64)
+    start = np.empty(num_rows, np.int64)
+    stop = np.empty(num_rows, np.int64)
+    ordinary = _ordinary_bytes(delimiter, quote)
+    seen = np.zeros(7, np.int64)
+    i, line, row = 0, 0, 0
+    while i < data.size:
+        line += 1
+        kind = _line_kind(data, i, delimiter, comment_a, comment_b)
+        if kind != 0:
+            end, _, newlines = _walk_row(data, i, delimiter, NO_BYTE, -1, -1, ordinary, seen)
+        else:
+            end, count, newlines = _walk_row(data, i, delimiter, quote, -1, -1, ordinary, seen)
+            lines[row], fields[row], start[row], stop[row] = line, count, i, end
+            row += 1
+            line += newlines
+        i = end + 1
+    return lines, fields, start, stop
+
+
+class Rows(NamedTuple):
+    """Say where each row of a text stands, (R,) each; a header counts."""
+
+    line: npt.NDArray[np.int64]
+    fields: npt.NDArray[np.int64]
+    start: npt.NDArray[np.int64]
+    stop: npt.NDArray[np.int64]
+
+
+def find_rows(
+    data: npt.NDArray[np.uint8], delimiter: int, quote: int, comments: tuple[int, int], num_rows: int
+) -> Rows:
+    """Find every row of a text that was scanned before."""
+    return Rows(*_row_lines(data, delimiter, quote, *comments, num_rows))
+
+
+@numba.njit(cache=True, nogil=True)
+def copy_rows(data, start, stop):
+    """Copy rows, given by their first byte and end, into a text of their own."""
+    size = 0
+    for r in range(start.size):
+        size += stop[r] - start[r] + 1
+    out = np.empty(size, np.uint8)
+    at = 0
+    for r in range(start.size):
+        n = stop[r] - start[r]
+        out[at : at + n] = data[start[r] : stop[r]]
+        out[at + n] = NEWLINE
+        at += n + 1
+    return out
+
+
+@numba.njit(cache=True, nogil=True)
+def collapse_blanks(data):
+    """Turn every run of spaces and tabs into one tab and drop those at both ends of a line; lines stay lines."""
+    out = np.empty(data.size, np.uint8)
+    at = 0
+    gap, filled = False, False
+    for byte in data:
+        if byte == SPACE or byte == TAB or byte == RETURN:
+            gap = True
+        elif byte == NEWLINE:
+            out[at] = byte
+            at += 1
+            gap, filled = False, False
+        else:
+            if gap and filled:
+                out[at] = TAB
+                at += 1
+            out[at] = byte
+            at += 1
+            gap, filled = False, True
+    return out[:at]

@@ -1,0 +1,78 @@
+"""What we show, we run."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from tadge.cli import main
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+EDGES = "who,whom,when\nann,bob,2015-01-02T10:00:00Z\nbob,cat,2015-06-01T11:30:00Z\ncat,ann,2015-07-04T12:00:00Z\n"
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", page.read_text(), re.S)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    (tmp_path / "edges.csv").write_text(EDGES)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_snippets_run(page, folder):
+    names: dict[str, object] = {}
+    for block in blocks(page, "python"):
+        exec(compile(block, str(page), "exec"), names)
+
+
+def commands() -> list[str]:
+    found = []
+    for page in PAGES:
+        for block in blocks(page, "bash"):
+            found += [line.split("  #")[0].strip() for line in block.splitlines()]
+        found += re.findall(r"`(tadge (?:info|synth|convert|walk) \S[^`\n]*)`", page.read_text())
+    return sorted({re.sub(r"^\.venv/bin/", "", line) for line in found if "tadge" in line and "datasets" not in line})
+
+
+@pytest.mark.parametrize("command", commands())
+def test_commands_run(command, folder, monkeypatch, capsys, data_dir):
+    monkeypatch.setenv("TADGE_DATA", str(data_dir))
+    monkeypatch.setattr(sys, "argv", shlex.split(command))
+    with pytest.raises(SystemExit) as done:
+        main()
+    assert done.value.code == 0, capsys.readouterr().err
+    assert capsys.readouterr().out
+
+
+def test_the_first_result_comes_by_line_25():
+    head = "\n".join((ROOT / "README.md").read_text().splitlines()[:25])
+    assert "make demo" in head
+    assert "tadge info edges.csv" in head
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+        assert (page.parent / link).exists(), link
+
+
+def test_the_architecture_names_every_file():
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    for path in (ROOT / "src" / "tadge" / "data").glob("[a-z]*.py"):
+        assert f"data/{path.name}" in text, path.name
+
+
+def test_make_targets_that_are_shown_exist():
+    rules = (ROOT / "Makefile").read_text()
+    for page in [*PAGES, ROOT / "CONTRIBUTING.md"]:
+        for target in re.findall(r"make (demo|test|lint|bench|clean)\b", page.read_text()):
+            assert re.search(rf"^{target}:", rules, re.M)

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import tadge
+
+PUBLIC = {
+    "ConfigError",
+    "DatasetError",
+    "InputError",
+    "MissingExtraError",
+    "ReadOptions",
+    "TadgeError",
+    "TemporalGraph",
+    "__version__",
+    "datasets",
+    "from_networkx",
+    "from_pandas",
+    "from_polars",
+    "from_pyg",
+    "read_events",
+    "synthetic",
+    "to_networkx",
+    "to_pandas",
+    "to_polars",
+    "to_pyg",
+    "write_events",
+}
+
+
+def test_the_public_names_are_these():
+    assert set(tadge.__all__) == PUBLIC
+    assert set(dir(tadge)) == PUBLIC
+    for name in PUBLIC:
+        assert getattr(tadge, name) is not None
+
+
+def imported_by(code: str) -> set[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys\n{code}\nprint(' '.join(sys.modules), file=sys.__stderr__)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(done.stderr.split())
+
+
+def test_help_and_import_stay_light():
+    heavy = {"torch", "numba", "polars", "numpy", "pandas"}
+    assert not imported_by("import tadge") & heavy
+    help_ = "import tadge.cli as c, contextlib\nwith contextlib.suppress(SystemExit):\n sys.argv=['tadge', '--help']; c.app()"
+    assert not imported_by(help_) & heavy
+
+
+def test_reading_a_file_needs_no_torch(tmp_path):
+    (tmp_path / "e.csv").write_text("a,b,1300000000\n")
+    code = f"import tadge; tadge.read_events({str(tmp_path / 'e.csv')!r}, quiet=True)"
+    assert not imported_by(code) & {"torch", "pandas", "networkx"}
