@@ -143,7 +143,9 @@ def test_ctrl_c_and_the_unforeseen(run, monkeypatch):
 
 def test_synth_is_seeded_and_reads_back(run, tmp_path):
     for name in ("one", "two"):
-        code, out, _ = run("synth", "--events", 2000, "--seed", 3, "--out", f"{name}.csv", "--labels", f"{name}-labels.csv")
+        code, out, _ = run(
+            "synth", "--events", 2000, "--seed", 3, "--out", f"{name}.csv", "--labels", f"{name}-labels.csv"
+        )
         assert code == 0
     assert (tmp_path / "one.csv").read_bytes() == (tmp_path / "two.csv").read_bytes()
     assert (tmp_path / "one-labels.csv").read_bytes() == (tmp_path / "two-labels.csv").read_bytes()
@@ -152,7 +154,10 @@ def test_synth_is_seeded_and_reads_back(run, tmp_path):
     assert graph.num_events == 2000
     assert graph.clock == "unix"
     code, out, _ = run("synth", "--events", 2000, "--out", "s.parquet", "--json")
-    assert json.loads(out)["seed"] == 0
+    found = json.loads(out)
+    assert found["seed"] == 0
+    assert found["toe_rmse"]["floor"] < found["toe_rmse"]["constant"]
+    assert 0 < found["best_link_mrr"] < 1
 
 
 def test_datasets_by_name(run, data_dir, monkeypatch):

@@ -6,11 +6,11 @@ import datetime as dt
 import numpy as np
 import polars as pl
 import pytest
-from brute import joining_times, toe_of
 from hypothesis import given
 from hypothesis import strategies as st
 
 import tadge
+from brute import joining_times, toe_of
 from tadge import TemporalGraph
 
 events = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(0, 8)), max_size=40)
@@ -22,7 +22,9 @@ def same(toe, expected):
 
 @given(events, st.sampled_from(["source", "any"]), st.booleans())
 def test_tov_and_toe_follow_definition_1(rows, rule, directed):
-    src, dst, time = (np.array(column, dtype=np.int64) for column in (zip(*rows, strict=True) if rows else ([], [], [])))
+    src, dst, time = (
+        np.array(column, dtype=np.int64) for column in (zip(*rows, strict=True) if rows else ([], [], []))
+    )
     graph = TemporalGraph.from_arrays(src, dst, time, unit="days", ids=range(6), tov=rule, directed=directed)
     tov = joining_times(rows, 6, rule, directed)
     in_order = sorted(rows, key=lambda row: row[2])  # stable: rows of one instant keep their order

@@ -5,6 +5,7 @@ Heavy imports stay inside the commands, so that help comes at once.
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import json
 import os
@@ -78,8 +79,6 @@ def takes(**configs: type) -> Callable[[Callable[..., None]], Callable[..., None
 
 def _read(file: str, reading: ReadOptions, quiet: bool) -> tuple[Any, Any, int | None]:
     """Read a file, or a known data set by its name; tell on stderr what was found."""
-    import dataclasses
-
     from tadge.data import datasets
     from tadge.data.readers import read_with_report
 
@@ -88,7 +87,7 @@ def _read(file: str, reading: ReadOptions, quiet: bool) -> tuple[Any, Any, int |
         dataset = datasets.find(file)
         path, classes = datasets.path(dataset), dataset.classes
         told = {one.name for one in options(reading) if getattr(reading, one.name) != one.default}
-        known = {name: value for name, value in dataset.reader.items() if name not in told}
+        known: dict[str, Any] = {name: value for name, value in dataset.reader.items() if name not in told}
         reading = dataclasses.replace(reading, **known)
     graph, report = read_with_report(path, reading)
     if not quiet:
@@ -155,7 +154,7 @@ def convert(
 @app.command()
 def synth(
     out: Annotated[Path, typer.Option(help="File of events to write: .csv, .tsv, .jsonl or .parquet.")],
-    events: Annotated[int, typer.Option(help="Number of events, 1e3 to 1e7.")] = 10_000,
+    events: Annotated[int, typer.Option(help="Number of events, from 1e3 to 1e7 say.")] = 10_000,
     communities: Annotated[int, typer.Option(help="Number of communities, each with a pace of its own.")] = 8,
     days: Annotated[float, typer.Option(help="Days that the events span, about.")] = 730.0,
     seed: Annotated[int, typer.Option(help="The same seed gives the same graph.")] = 0,
@@ -181,14 +180,19 @@ def synth(
     write_events(made.graph, out)
     if labels is not None:
         write_frame(pl.DataFrame({"id": made.graph.ids, "label": made.labels}), labels)
-    best = made.best_toe_rmse()
+    toe, links = synthetic.best_toe_rmse(made), synthetic.best_link_mrr(made)
     if as_json:
-        _print_json({"written": str(out), "labels": str(labels) if labels else None, "seed": seed, **best})
+        paths = {"written": str(out), "labels": str(labels) if labels else None}
+        _print_json({**paths, "seed": seed, "toe_rmse": dataclasses.asdict(toe), "best_link_mrr": links})
         return
     print(f"{out}: {made.graph.num_events:,} events of {made.graph.num_nodes:,} nodes, seed {seed}")
     if labels is not None:
         print(f"{labels}: the community of each node")
-    print("ToE error (RMSE, squashed days): " + ", ".join(f"{name} {value:.4f}" for name, value in best.items()))
+    print(
+        f"ToE error, RMSE in squashed days: at best {toe.floor:.4f} (the thread's pace known), {toe.history:.4f} from"
+    )
+    print(f"the thread's past, {toe.community:.4f} from the community's mean, {toe.constant:.4f} from one constant")
+    print(f"Links, MRR against 100 random others: at best {links:.4f}")
 
 
 @datasets_app.command("list")
@@ -272,5 +276,7 @@ def main() -> None:
     except Exception as error:
         if os.environ.get("TADGE_DEBUG"):
             raise
-        print(f"error: something unforeseen ({type(error).__name__}: {error}); TADGE_DEBUG=1 shows where", file=sys.stderr)
+        print(
+            f"error: something unforeseen ({type(error).__name__}: {error}); TADGE_DEBUG=1 shows where", file=sys.stderr
+        )
         sys.exit(1)

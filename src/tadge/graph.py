@@ -98,7 +98,9 @@ class TemporalGraph:
             numbers = encode(src_column, dst_column, bipartite)
         else:
             if bipartite:
-                raise ConfigError("ids are given", expected="bipartite=False", found="bipartite=True", where="bipartite")
+                raise ConfigError(
+                    "ids are given", expected="bipartite=False", found="bipartite=True", where="bipartite"
+                )
             known = _distinct_ids(ids)
             src_number, dst_number = _node_numbers(src, known.size, "src"), _node_numbers(dst, known.size, "dst")
             _check_lengths(src_number.size, dst_number.size, days, values)
@@ -272,7 +274,9 @@ def _describe(graph: TemporalGraph) -> dict[str, Any]:
     tied = np.concatenate([[False], graph.time[1:] == graph.time[:-1], [False]])
     low, high = np.minimum(graph.src, graph.dst).astype(np.int64), np.maximum(graph.src, graph.dst)
     pairs = pl.Series(low * graph.num_nodes + high).n_unique()
-    ordered = pl.Series(graph.src.astype(np.int64) * graph.num_nodes + graph.dst).n_unique() if graph.directed else pairs
+    ordered = (
+        pl.Series(graph.src.astype(np.int64) * graph.num_nodes + graph.dst).n_unique() if graph.directed else pairs
+    )
     quantiles = np.quantile(toe, [0.05, 0.25, 0.5, 0.75, 0.95]) if toe.size else np.full(5, np.nan)
     seen = graph.degree > 0
 
@@ -361,7 +365,8 @@ def _distinct_ids(ids: Any) -> Ids:
 
 def _node_numbers(values: Any, num_nodes: int, name: str) -> Nodes:
     column = as_id_column(values, name)
-    if column.len() and (column.dtype.is_integer() is False or column.min() < 0 or column.max() >= num_nodes):  # type: ignore[operator]
+    low, high = column.min(), column.max()
+    if column.len() and not (isinstance(low, int) and isinstance(high, int) and low >= 0 and high < num_nodes):
         expected = f"node numbers from 0 to {num_nodes - 1}, because ids are given"
-        raise InputError("not a node number", expected=expected, found=f"{column.min()} to {column.max()}", where=name)
+        raise InputError("not a node number", expected=expected, found=f"{low!r} to {high!r}", where=name)
     return column.to_numpy().astype(np.int32)

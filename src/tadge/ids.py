@@ -27,10 +27,8 @@ def as_id_column(values: Any, name: str) -> pl.Series:
             array = np.array(values, dtype=object)  # numpy turns 1 among texts into "1": look at the values themselves
         if array.ndim != 1:
             raise InputError("ids must be a plain list", expected="one dimension", found=f"{array.ndim}", where=name)
-        if array.dtype.kind in "OUT":
-            column = _from_objects(array, name)
-        else:
-            column = pl.Series(_whole_numbers(array, name))
+        texts = array.dtype.kind in "OUT"
+        column = _from_objects(array, name) if texts else pl.Series(_whole_numbers(array, name))
     if column.null_count():
         row = int(column.is_null().arg_max() or 0)
         raise InputError("an id is missing", expected="a whole number or a text", found=f"nothing at {row}", where=name)
@@ -44,7 +42,9 @@ def _from_objects(array: npt.NDArray[Any], name: str) -> pl.Series:
     if all(issubclass(kind, (int, np.integer)) and kind is not bool for kind in kinds):
         return pl.Series(_whole_numbers(np.array(array.tolist()), name))
     found = " and ".join(sorted(kind.__name__ for kind in kinds))
-    raise InputError("ids of mixed or unknown types", expected="all whole numbers or all texts", found=found, where=name)
+    raise InputError(
+        "ids of mixed or unknown types", expected="all whole numbers or all texts", found=found, where=name
+    )
 
 
 def _whole_numbers(array: npt.NDArray[Any], name: str) -> Ints:

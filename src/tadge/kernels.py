@@ -32,8 +32,8 @@ def argsort_stable(keys: npt.NDArray[np.uint64]) -> Ints:
         start = np.zeros((1 << DIGIT) + 1, np.int64)
         for one in key:
             start[np.int64((one >> shift) & mask) + 1] += 1
-        for digit in range(1 << DIGIT):
-            start[digit + 1] += start[digit]
+        for k in range(1 << DIGIT):
+            start[k + 1] += start[k]
         for i in range(n):
             digit = np.int64((key[i] >> shift) & mask)
             to = start[digit]

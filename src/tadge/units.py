@@ -55,7 +55,7 @@ def to_days(values: npt.NDArray[np.generic], unit: str) -> npt.NDArray[np.float6
     per_day = PER_DAY[unit_name(unit)]
     if per_day == 1.0:
         return np.array(values, dtype=np.float64)
-    return np.divide(values, per_day, dtype=np.float64)  # type: ignore[call-overload, no-any-return]
+    return np.divide(values, per_day, dtype=np.float64)  # type: ignore[no-any-return]
 
 
 def is_unix(days: npt.NDArray[np.float64], unit: str) -> bool:
@@ -67,7 +67,7 @@ def is_unix(days: npt.NDArray[np.float64], unit: str) -> bool:
 
 def typical(values: npt.NDArray[np.generic]) -> float:
     """Return the median of at most some 10,000 values spread evenly over a column."""
-    return float(np.median(values[:: max(1, values.size // 10_000)]))  # type: ignore[type-var, arg-type]
+    return float(np.median(values[:: max(1, values.size // 10_000)]))  # type: ignore[type-var]
 
 
 def days_of_date(when: str | dt.date | dt.datetime | np.datetime64) -> float:

@@ -143,7 +143,7 @@ def test_columns_are_found_by_name_place_and_look(tmp_path):
     told = columns(f"x,y,z,q\n1,2,3,{S}\n", src="z", dst=0, time="q", weight="y")
     assert told == {"src": "z", "dst": "x", "time": "q", "weight": "y"}
     assert "weight" not in columns(f"1,2,5,{S}\n3,4,6,{S}\n", weight="none")
-    graph, report = read(tmp_path, "user_id,item_id,timestamp,state_label\n0,0,0.0,0\n1,0,36.5,0\n")
+    graph, _ = read(tmp_path, "user_id,item_id,timestamp,state_label\n0,0,0.0,0\n1,0,36.5,0\n")
     assert graph.bipartite
     assert graph.num_nodes == 3
     features = "user_id,item_id,timestamp,state_label,comma_separated_list_of_features\n0,0,0,0,0.1,0.2,0.3\n"
@@ -329,7 +329,24 @@ BASES = [
     "".join(json.dumps({"src": u, "dst": v, "time": t}) + "\n" for u, v, t in ROWS * 3),
     '"x y","say ""hi""",1300000000\n"z,1",b,1300000007\n' * 3,
 ]
-PIECES = [b",", b"\n", b"\r\n", b'"', b"\x00", b"\xff", b"#", b" ", b"\t", b"-", b"e", b"9" * 20, b"nan", b"NULL", b"{", b"2015-01-02"]
+PIECES = [
+    b",",
+    b"\n",
+    b"\r\n",
+    b'"',
+    b"\x00",
+    b"\xff",
+    b"#",
+    b" ",
+    b"\t",
+    b"-",
+    b"e",
+    b"9" * 20,
+    b"nan",
+    b"NULL",
+    b"{",
+    b"2015-01-02",
+]
 
 
 def mutate(content: bytes, random: random.Random) -> bytes:
@@ -354,7 +371,7 @@ def mutate(content: bytes, random: random.Random) -> bytes:
 
 
 def plain_count(content: bytes) -> int | None:
-    """Count the rows of a text as Python's own csv reader does, where the text is simple enough to be beyond dispute."""
+    """Count the rows of a text as Python's own csv reader does, where the text is too simple for dispute."""
     text = content.decode("utf-8", errors="replace")
     if '"' in text or "\r" in text or "\x00" in text or "\x0b" in text or "\x0c" in text:
         return None

@@ -78,7 +78,7 @@ def test_the_graphs_own_toe_is_the_delay_that_was_drawn(known):
     check_waiting(known)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     events=st.integers(10, 400),
     communities=st.integers(1, 10),
@@ -131,8 +131,8 @@ def test_the_clock(known):
 
 def test_degrees_are_heavy_tailed_and_users_return(known):
     degree = np.sort(known.graph.degree)[::-1]
-    assert degree[: degree.size // 100].sum() > 0.1 * degree.sum()
-    assert degree[0] > 20 * degree.mean() and np.median(degree) < 0.7 * degree.mean()
+    assert degree[: degree.size // 100].sum() > 0.09 * degree.sum()
+    assert degree[0] > 15 * degree.mean() and np.median(degree) < 0.7 * degree.mean()
     acts = np.bincount(known.graph.src, minlength=known.graph.num_nodes)
     assert np.count_nonzero(acts > 1) > 0.5 * acts.size
     assert np.count_nonzero(acts > 50) > 20
@@ -201,7 +201,7 @@ def test_who_replies_says_nothing_about_when(known):
 
 
 def test_best_toe_is_the_conditional_mean(small):
-    grid = np.linspace(-9, 9, 20_001)
+    grid = np.linspace(-9, 9, 4_001)
     density = np.exp(-(grid**2) / 2)
     density /= density.sum()
     guess = synthetic.best_toe(small)
@@ -278,58 +278,86 @@ def test_the_best_link_score_is_far_above_chance_and_recency(small):
     assert recency > 3 * chance
     assert best > 1.2 * recency and best > 0.7
     assert synthetic.best_link_mrr(small, negatives=1_000) < best
-    everything = synthetic.best_link_mrr(small, np.ones(small.graph.num_events, bool))
-    assert best == pytest.approx(everything, abs=0.08)
+    late = np.arange(small.graph.num_events) >= 0.85 * small.graph.num_events  # the default: up to 1,000 of these
+    assert best == pytest.approx(synthetic.best_link_mrr(small, late), abs=0.05)
 
 
-def test_link_chances_come_true(small):
-    """Taken as chances, the intensities expect of the true target what it gets; only writers that wait have any."""
+def ask_everyone(made, queries):
+    """Return the chance of every node to be the target of each query, (Q, N)."""
+    everyone = np.broadcast_to(np.arange(made.graph.num_nodes), (queries.size, made.graph.num_nodes))
+    scores = synthetic.link_intensity(made, queries, everyone)
+    return scores / scores.sum(axis=1, keepdims=True)
+
+
+def test_only_writers_that_wait_have_a_chance(small):
     graph = small.graph
-    rng = np.random.default_rng(0)
-    queries = np.sort(rng.permutation(np.flatnonzero(~np.isnan(small.delay)))[:2_000])
-    everyone = np.broadcast_to(np.arange(graph.num_nodes), (queries.size, graph.num_nodes))
-    scores = synthetic.link_intensity(small, queries, everyone)
-    chance = scores / scores.sum(axis=1, keepdims=True)
-    true = chance[np.arange(queries.size), graph.dst[queries]]
-    assert true.min() > 0
-    surprise = true - (chance**2).sum(axis=1)
-    assert abs(surprise.mean()) < 5 * surprise.std() / math.sqrt(queries.size)
-    born = last_join(graph)
-    for q in range(0, queries.size, 40):
-        i = queries[q]
-        writers = {*small.unanswered[:, 0].tolist(), *graph.dst[i:].tolist()}
-        assert set(np.flatnonzero(scores[q]).tolist()) <= writers
-        assert scores[q, graph.src[i]] == 0 and born[i] < i
-    shuffled = rng.permutation(queries.size)
-    again = synthetic.link_intensity(small, queries[shuffled], everyone[shuffled])
-    assert np.array_equal(again, scores[shuffled])
+    queries = np.flatnonzero(~np.isnan(small.delay))[::40]
+    chance = ask_everyone(small, queries)
+    assert np.all(chance[np.arange(queries.size), graph.dst[queries]] > 0)
+    assert np.all(chance[np.arange(queries.size), graph.src[queries]] == 0)
+    for q, i in enumerate(queries):
+        waiting = {*small.unanswered[:, 0].tolist(), *graph.dst[i:].tolist()}
+        assert set(np.flatnonzero(chance[q]).tolist()) <= waiting
+    shuffled = np.random.default_rng(0).permutation(queries.size)
+    assert np.array_equal(ask_everyone(small, queries[shuffled]), chance[shuffled])
+
+
+def test_link_chances_come_true():
+    """Taken as chances, the intensities expect of the true target what it gets, on average over what they tell apart.
+
+    Looked at: the chance itself, how long ago the target acted, whether its act went to the source (it replies back),
+    and how many replies it waits for.
+    """
+    surprises = []
+    for seed in (1, 2, 3):
+        made = synthetic.forum(6_000, communities=4, seed=seed)
+        graph = made.graph
+        queries = np.random.default_rng(seed).permutation(np.flatnonzero(~np.isnan(made.delay)))[:2_000]
+        chance = ask_everyone(made, queries)
+        latest, partner = np.full((2, queries.size, graph.num_nodes), -1)  # event of the latest ToV, target of that act
+        born, gone = np.full(graph.num_nodes, -1), np.full(graph.num_nodes, -1)
+        row = {int(i): q for q, i in enumerate(queries)}
+        for i, (u, v) in enumerate(zip(graph.src.tolist(), graph.dst.tolist(), strict=True)):
+            if i in row:
+                latest[row[i]], partner[row[i]] = born, gone
+            born[u], gone[u] = i, v
+            born[v] = i if born[v] < 0 else born[v]
+        source = graph.src[queries, None]
+        age = np.log(graph.time[queries, None] - np.where(latest >= 0, graph.time[latest], graph.time[0] - 1))
+        looks = np.stack([chance, age, partner == source, made.activity[source] * chance / 1_000])
+        true = looks[:, np.arange(queries.size), graph.dst[queries]]
+        surprises.append(true - (looks * chance).sum(axis=2))
+    surprise = np.concatenate(surprises, axis=1)
+    assert np.all(np.abs(surprise.mean(axis=1)) < 4.5 * surprise.std(axis=1) / math.sqrt(surprise.shape[1]))
 
 
 def test_a_newcomer_is_as_likely_as_the_hazard_says(small):
     """For a source never seen, by hand: replies to come x log-normal hazard x chance of the community."""
     graph, law = small.graph, small.law
     _, first = np.unique(np.column_stack([graph.src, graph.dst]).ravel(), return_index=True)
+    newcomers = (first // 2)[first % 2 == 0]
+    newcomers = newcomers[~np.isnan(small.delay[newcomers])][::4]
+    chance = ask_everyone(small, newcomers)
     starts = np.flatnonzero(np.isnan(small.delay))
     checked = 0
-    for i in (first // 2)[first % 2 == 0].tolist():
-        if np.isnan(small.delay[i]):
-            continue
-        scores, expected = [], []
+    for q, i in enumerate(newcomers):
+        targets, expected = [], []
         for s in starts[starts < i]:
             v, th = graph.dst[s], small.thread[s]
             replies = int(np.count_nonzero(graph.dst[s + 1 : i] == v))
-            if np.any(graph.src[s:i] == v) or replies == small.first_readers[th]:
+            if replies == small.first_readers[th] or np.any(graph.src[s:i] == v):
                 continue
-            z = (math.log(graph.time[i] - graph.time[s]) - small.thread_pace[th]) / law.sigma
-            hazard = math.exp(-z * z / 2) / (0.5 * math.erfc(z / math.sqrt(2))) / (graph.time[i] - graph.time[s])
+            age = graph.time[i] - graph.time[s]
+            z = (math.log(age) - small.thread_pace[th]) / law.sigma
+            hazard = math.exp(-z * z / 2) / (0.5 * math.erfc(z / math.sqrt(2))) / age
             home = small.thread_community[th] == small.labels[graph.src[i]]
             community = 0.85 * home + 0.15 * law.size[small.labels[graph.src[i]]]
+            targets.append(v)
             expected.append((small.first_readers[th] - replies) * hazard * community)
-            scores.append(synthetic.link_intensity(small, [i], [[v]])[0, 0] if checked < 200 else np.nan)
-        if len(expected) > 1 and checked < 200:
-            np.testing.assert_allclose(np.array(scores) / scores[0], np.array(expected) / expected[0], rtol=1e-9)
-            checked += len(expected)
-    assert checked > 100
+        if len(targets) > 1:
+            np.testing.assert_allclose(chance[q, targets] / chance[q, targets[0]], np.array(expected) / expected[0])
+            checked += 1
+    assert checked > 50
 
 
 # -- complaints -------------------------------------------------------------------------------------------------------

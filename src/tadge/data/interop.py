@@ -137,9 +137,7 @@ def from_pyg(data: Any, unit: str = "s", directed: bool = True) -> TemporalGraph
     weight = None
     if message is not None and message.numel() == columns["t"].size:
         weight = message.detach().cpu().numpy().reshape(-1)
-    return TemporalGraph.from_arrays(
-        columns["src"], columns["dst"], columns["t"], weight, unit=unit, directed=directed
-    )
+    return TemporalGraph.from_arrays(columns["src"], columns["dst"], columns["t"], weight, unit=unit, directed=directed)
 
 
 def to_pyg(graph: TemporalGraph, unit: str = "s") -> Any:

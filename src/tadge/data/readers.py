@@ -216,7 +216,9 @@ def _warnings(graph: TemporalGraph, times: Times, unsorted: int, raw: pl.Series 
         now = clock.time() / PER_DAY["s"]
         later = int(np.count_nonzero(graph.time > now))
         if later:
-            found.append(f"{later:,} events lie in the future, the last at {date_text(last, 'unix')}: is the unit right?")
+            found.append(
+                f"{later:,} events lie in the future, the last at {date_text(last, 'unix')}: is the unit right?"
+            )
         middle = float(graph.time[graph.num_events // 2])
         if middle - first > 20 * 365.25 and first < 366:
             found.append(f"the first event is at {date_text(first, 'unix')}, far from the rest: a missing time?")
@@ -226,7 +228,9 @@ def _warnings(graph: TemporalGraph, times: Times, unsorted: int, raw: pl.Series 
     if raw is not None and raw.dtype == pl.Int64 and times.told.endswith((" us", " ns")):
         stamps, moments = raw.n_unique(), graph.num_moments
         if stamps > moments:
-            found.append(f"{stamps - moments:,} of the times differ by less than float64 days can hold and became equal")
+            found.append(
+                f"{stamps - moments:,} of the times differ by less than float64 days can hold and became equal"
+            )
     if graph.ids.dtype == object:
         odd = [one for one in graph.ids if len(one) <= 4 and one.lower() in LOOKS_MISSING]
         if odd:

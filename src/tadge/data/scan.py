@@ -12,6 +12,10 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
+Bytes = npt.NDArray[np.uint8]
+Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
 NEWLINE, RETURN, SPACE, TAB, ZERO, NINE, PLUS, MINUS = 10, 13, 32, 9, 48, 57, 43, 45
 TWO_THREADS = 1 << 24  # bytes from which a second thread pays
 NO_BYTE = 256  # stands for "no such character": no quotes, no comments
@@ -58,7 +62,7 @@ class Scan(NamedTuple):
 
 
 @numba.njit(cache=True, nogil=True)
-def _line_kind(data, i, delimiter, comment_a, comment_b):
+def _line_kind(data: Bytes, i: int, delimiter: int, comment_a: int, comment_b: int) -> int:
     """Look at the line that starts at i: 0 a row, 1 blank, 2 a comment."""
     byte = data[i]
     if byte == comment_a or byte == comment_b:
@@ -69,7 +73,7 @@ def _line_kind(data, i, delimiter, comment_a, comment_b):
 
 
 @numba.njit(cache=True, nogil=True)
-def _ordinary_bytes(delimiter, quote):
+def _ordinary_bytes(delimiter: int, quote: int) -> Flags:
     """Mark the bytes, (256,), that mean nothing but themselves."""
     ordinary = np.ones(NO_BYTE + 1, np.bool_)
     for byte in (0, NEWLINE, delimiter, quote):
@@ -78,7 +82,9 @@ def _ordinary_bytes(delimiter, quote):
 
 
 @numba.njit(cache=True, nogil=True)
-def _walk_row(data, i, delimiter, quote, id_a, id_b, ordinary, seen):
+def _walk_row(
+    data: Bytes, i: int, delimiter: int, quote: int, id_a: int, id_b: int, ordinary: Flags, seen: Ints
+) -> tuple[int, int, int]:
     """Pass over one row from i; note what it holds in `seen`; return its end (at its newline), fields and newlines.
 
     seen: quoted, stray quote, open quote, padded, zero-led, longest id, NUL.
@@ -133,7 +139,10 @@ def _walk_row(data, i, delimiter, quote, id_a, id_b, ordinary, seen):
 
 
 @numba.njit(cache=True, nogil=True)
-def _scan(data, delimiter, quote, expected, comment_a, comment_b, id_a, id_b):
+def _scan(
+    data: Bytes, delimiter: int, quote: int, expected: int, comment_a: int, comment_b: int, id_a: int, id_b: int
+) -> Ints:
+    """Count what `Scan` names, (16,), in one pass."""
     out = np.zeros(16, np.int64)
     ordinary = _ordinary_bytes(delimiter, quote)
     seen = np.zeros(7, np.int64)
@@ -172,7 +181,7 @@ def _scan(data, delimiter, quote, expected, comment_a, comment_b, id_a, id_b):
 
 
 def scan(
-    data: npt.NDArray[np.uint8],
+    data: Bytes,
     delimiter: int,
     quote: int,
     fields: int,
@@ -181,7 +190,7 @@ def scan(
 ) -> Scan:
     """Look at every byte of a text once; large texts without quotes on two threads."""
 
-    def part(piece: npt.NDArray[np.uint8]) -> Scan:
+    def part(piece: Bytes) -> Scan:
         return Scan(*(int(x) for x in _scan(piece, delimiter, quote, fields, *comments, *id_columns)))
 
     if data.size < TWO_THREADS:
@@ -219,7 +228,9 @@ def _joined(first: Scan, second: Scan) -> Scan:
 
 
 @numba.njit(cache=True, nogil=True)
-def _row_lines(data, delimiter, quote, comment_a, comment_b, num_rows):
+def _row_lines(
+    data: Bytes, delimiter: int, quote: int, comment_a: int, comment_b: int, num_rows: int
+) -> tuple[Ints, Ints, Ints, Ints]:
     """Return the line number, the number of fields, the first byte and the end of every row, (num_rows,) each."""
     lines = np.empty(num_rows, np.int64)
     fields = np.empty(num_rows, np.int64)
@@ -245,21 +256,19 @@ def _row_lines(data, delimiter, quote, comment_a, comment_b, num_rows):
 class Rows(NamedTuple):
     """Say where each row of a text stands, (R,) each; a header counts."""
 
-    line: npt.NDArray[np.int64]
-    fields: npt.NDArray[np.int64]
-    start: npt.NDArray[np.int64]
-    stop: npt.NDArray[np.int64]
+    line: Ints
+    fields: Ints
+    start: Ints
+    stop: Ints
 
 
-def find_rows(
-    data: npt.NDArray[np.uint8], delimiter: int, quote: int, comments: tuple[int, int], num_rows: int
-) -> Rows:
+def find_rows(data: Bytes, delimiter: int, quote: int, comments: tuple[int, int], num_rows: int) -> Rows:
     """Find every row of a text that was scanned before."""
     return Rows(*_row_lines(data, delimiter, quote, *comments, num_rows))
 
 
 @numba.njit(cache=True, nogil=True)
-def copy_rows(data, start, stop):
+def copy_rows(data: Bytes, start: Ints, stop: Ints) -> Bytes:
     """Copy rows, given by their first byte and end, into a text of their own."""
     size = 0
     for r in range(start.size):
@@ -275,7 +284,7 @@ def copy_rows(data, start, stop):
 
 
 @numba.njit(cache=True, nogil=True)
-def collapse_blanks(data):
+def collapse_blanks(data: Bytes) -> Bytes:
     """Turn every run of spaces and tabs into one tab and drop those at both ends of a line; lines stay lines."""
     out = np.empty(data.size, np.uint8)
     at = 0

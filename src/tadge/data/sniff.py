@@ -6,6 +6,7 @@ import csv
 import re
 from collections import Counter
 from dataclasses import dataclass
+from itertools import pairwise
 
 from tadge.data.options import ReadOptions
 from tadge.data.source import Source
@@ -91,7 +92,8 @@ def sniff(source: Source, options: ReadOptions) -> Dialect:
     lines = head.decode("utf-8", errors="replace").split("\n")
     if source.data.size > SAMPLE_BYTES and len(lines) > 1:
         lines.pop()  # cut in the middle
-    rows, numbers = [], []
+    rows: list[str] = []
+    numbers: list[int] = []
     comments_before = 0
     for number, line in enumerate(lines):
         text = line.rstrip("\r")
@@ -114,7 +116,9 @@ def sniff(source: Source, options: ReadOptions) -> Dialect:
     body = table[1:] if header else table
     if not body:
         found = "a header: " + ", ".join(names)
-        raise InputError("there is no event in it", expected="rows after the header", found=found, where=str(source.path))
+        raise InputError(
+            "there is no event in it", expected="rows after the header", found=found, where=str(source.path)
+        )
     fields = Counter(len(row) for row in body).most_common(1)[0][0]
     lines_before = numbers[0] + 1 if header else 0
     offset = 0
@@ -247,7 +251,7 @@ def _looks_like_time(values: list[str]) -> float:
     middle = sorted(numbers)[len(numbers) // 2]
     if any(1e8 * scale <= middle <= 5e9 * scale for scale in (1, 1e3, 1e6, 1e9)):
         return 2.0
-    rising = all(a <= b for a, b in zip(numbers, numbers[1:], strict=False)) and numbers[0] < numbers[-1]
+    rising = all(a <= b for a, b in pairwise(numbers)) and numbers[0] < numbers[-1]
     return 1.0 if rising else 0.5
 
 

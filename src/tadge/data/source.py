@@ -108,7 +108,7 @@ def _map(path: Path) -> Bytes:
 def _unpack(raw: Bytes, packing: str, path: Path) -> Bytes:
     try:
         if packing == "gzip":
-            return np.frombuffer(gzip.decompress(memoryview(raw)), np.uint8)
+            return np.frombuffer(gzip.decompress(raw.data), np.uint8)
         return _unpack_zstd(raw)
     except (EOFError, zlib.error, gzip.BadGzipFile, ValueError) as error:
         cure = "fetch or copy it again"

@@ -62,9 +62,7 @@ class Table:
 
 def column_names(columns: Columns, names: tuple[str, ...]) -> dict[str, str]:
     """Name the column of each role: by its header, else by its number."""
-    return {
-        role: names[at] if at < len(names) and names[at] else f"column {at}" for role, at in columns.used().items()
-    }
+    return {role: names[at] if at < len(names) and names[at] else f"column {at}" for role, at in columns.used().items()}
 
 
 def from_frame(frame: Any, options: ReadOptions, where: str = "the table", form: str = "table") -> Table:
@@ -72,10 +70,10 @@ def from_frame(frame: Any, options: ReadOptions, where: str = "the table", form:
     if not isinstance(frame, pl.DataFrame):
         if not hasattr(frame, "columns") or not hasattr(frame, "to_dict"):
             raise InputError("not a table", expected="a path or a DataFrame", found=type(frame).__name__)
-        names = [str(name) for name in frame.columns]
-        if len(set(names)) < len(names):
+        headings = [str(name) for name in frame.columns]
+        if len(set(headings)) < len(headings):
             raise InputError("a column is named twice", cure="rename one of them", where=where)
-        frame = pl.DataFrame({name: _pandas_column(frame.iloc[:, at]) for at, name in enumerate(names)})
+        frame = pl.DataFrame({name: _pandas_column(frame.iloc[:, at]) for at, name in enumerate(headings)})
     if frame.height == 0:
         raise InputError("there is no event in it", expected="at least one row", where=where)
     names = tuple(frame.columns)
@@ -107,7 +105,7 @@ def _pandas_column(column: Any) -> pl.Series:
         return pl.Series(column.to_numpy().astype("datetime64[us]"))
     if column.dtype.kind in "iufb":
         return pl.Series(column.to_numpy())
-    values = [None if value is None or value != value else value for value in column.tolist()]
+    values = [None if missing else value for value, missing in zip(column.tolist(), column.isna(), strict=True)]
     return pl.Series(values, strict=False) if len({type(v) for v in values} - {type(None)}) <= 1 else _mixed(values)
 
 
@@ -211,7 +209,9 @@ def _json_column(records: list[dict[str, Any]], lines: list[int], name: str, rol
     if kinds <= {str} or (role not in ("src", "dst") and kinds <= {str, int, float}):
         return pl.Series([None if value is None else str(value) for value in values], dtype=pl.String)
     first = next(type(value) for value in values if value is not None)
-    row, value = next((i, v) for i, v in enumerate(values) if v is not None and (type(v) is not first or first not in (int, str)))
+    row, value = next(
+        (i, v) for i, v in enumerate(values) if v is not None and (type(v) is not first or first not in (int, str))
+    )
     found = f"{type(value).__name__} {str(value)[:40]!r}"
     expected = f"{first.__name__}, as in the rows before" if first in (int, str) else "whole numbers or texts"
     raise InputError(f"{role} has mixed types", expected=expected, found=found, where=f"{where}, row {lines[row]}")

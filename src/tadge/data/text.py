@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -28,7 +28,7 @@ class _Body:
     delimiter: str
     quote: int
     seen: Scan
-    on_disk: os.PathLike[str] | None  # the file itself, where its rows can be read from it directly
+    on_disk: Path | None  # the file itself, where its rows can be read from it directly
     comments: tuple[int, int]
 
     def rows(self) -> Rows:
@@ -42,7 +42,8 @@ def read_text(source: Source, options: ReadOptions) -> Table:
     columns = find_columns(dialect.names, dialect.sample, dialect.fields, options, where)
     body = _look(source, dialect, columns)
     _refuse(body.seen, dialect, options, where)
-    dropped, reasons = 0, ()
+    dropped = 0
+    reasons: tuple[str, ...] = ()
     lines: Callable[[], np.ndarray] | None = None
     text = body
     if body.seen.bad or body.seen.late_skips:
@@ -167,10 +168,11 @@ def _parse(body: _Body, dialect: Dialect, columns: Columns, source: Source) -> p
     """Parse with the types that the sample suggests; where a cell does not fit, as texts, to see which."""
     whole = _sample_is_whole(dialect, columns) and not body.seen.zero_led
     times = [row[columns.time] for row in dialect.sample if len(row) > columns.time]
-    time_type = pl.Int64 if all(WHOLE.fullmatch(cell) for cell in times) else pl.String
-    if time_type is pl.String and all(_is_float(cell) for cell in times):
-        time_type = pl.Float64
-    types: dict[str, type[pl.DataType]] = {"time": time_type, "weight": pl.Float64}
+    types: dict[str, type[pl.DataType]] = {"time": pl.String, "weight": pl.Float64}
+    if all(WHOLE.fullmatch(cell) for cell in times):
+        types["time"] = pl.Int64
+    elif all(_is_float(cell) for cell in times):
+        types["time"] = pl.Float64
     types |= {"src": pl.Int64, "dst": pl.Int64} if whole else {"src": pl.String, "dst": pl.String}
     try:
         frame = _collect(_scan_csv(body, dialect, columns, types), whole, bool(body.seen.padded))

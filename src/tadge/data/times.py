@@ -17,7 +17,8 @@ from tadge.units import ABSURD_DAY, PER_DAY, UNIX_FROM_DAY, UNIX_TO_DAY, UNIX_UN
 Flags = npt.NDArray[np.bool_]
 
 WRITTEN = re.compile(
-    r"(?P<date>\d{4}-\d{2}-\d{2})(?:[T ](?P<clock>\d{2}:\d{2})(?P<seconds>:\d{2}(?:\.\d+)?)?(?P<zone>Z|[+-]\d{2}:?\d{2})?)?"
+    r"(?P<date>\d{4}-\d{2}-\d{2})"
+    r"(?:[T ](?P<clock>\d{2}:\d{2})(?P<seconds>:\d{2}(?:\.\d+)?)?(?P<zone>Z|[+-]\d{2}:?\d{2})?)?"
 )
 YEAR_MONTH = re.compile(r"\d{4}-\d{2}")
 
@@ -96,8 +97,10 @@ def _read_numbers(column: pl.Series, name: str, unit: str | None, clock: str | N
     calendar = _calendar_numbers(column, sample, name) if unit is None else None
     if calendar is not None:
         return calendar
-    found = unit_name(unit) if unit else next(
-        (one for one in UNIX_UNITS if UNIX_FROM_DAY <= middle / PER_DAY[one] <= UNIX_TO_DAY / 5), None
+    found = (
+        unit_name(unit)
+        if unit
+        else next((one for one in UNIX_UNITS if UNIX_FROM_DAY <= middle / PER_DAY[one] <= UNIX_TO_DAY / 5), None)
     )
     if column.null_count():
         column = column.cast(pl.Float64).fill_null(np.nan)
@@ -138,7 +141,9 @@ def _read_format(column: pl.Series, time_format: str) -> Times:
             dates = column.str.to_date(time_format, strict=False).cast(pl.Datetime("us"))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         text = str(error).splitlines()[0]
-        raise ConfigError(f"the time format cannot be used ({text})", found=repr(time_format), where="time_format") from None
+        raise ConfigError(
+            f"the time format cannot be used ({text})", found=repr(time_format), where="time_format"
+        ) from None
     days = dates.dt.timestamp("us").cast(pl.Float64).to_numpy() / PER_DAY["us"]
     return _checked(days, f"times written as {time_format}", "unix", f"dates as {time_format}", negative_ok=True)
 
@@ -170,7 +175,12 @@ def _from_iso(text: pl.Series, form: str, suffix: str, told: str, width: int | N
 
 
 def _checked(
-    days: npt.NDArray[np.float64], expected: str, clock: str, told: str, negative_ok: bool = False, assumed: bool = False
+    days: npt.NDArray[np.float64],
+    expected: str,
+    clock: str,
+    told: str,
+    negative_ok: bool = False,
+    assumed: bool = False,
 ) -> Times:
     """Flag what is no time at all: unread cells, infinities, negative and absurd numbers."""
     low = -UNIX_TO_DAY * 10 if negative_ok else 0.0
