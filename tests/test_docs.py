@@ -67,8 +67,8 @@ def test_links_lead_somewhere(page):
 
 def test_the_architecture_names_every_file():
     text = (ROOT / "docs" / "architecture.md").read_text()
-    for path in (ROOT / "src" / "tadge" / "data").glob("[a-z]*.py"):
-        assert f"data/{path.name}" in text, path.name
+    for path in (ROOT / "src" / "tadge").glob("*/[a-z]*.py"):
+        assert f"{path.parent.name}/{path.name}" in text, path
 
 
 def test_make_targets_that_are_shown_exist():

@@ -156,6 +156,16 @@ def test_the_callers_arrays_stay_theirs():
     assert graph.weight.tolist() == [2, 1]
 
 
+def test_the_fingerprint_tells_graphs_apart():
+    def build(src=("a", "b"), time=(1, 2), **options):
+        return TemporalGraph.from_arrays(list(src), ["b", "c"], list(time), **options).fingerprint
+
+    others = [build(("x", "b")), build(time=(1, 3)), build(weight=[1, 2]), build(directed=False), build(tov="any")]
+    assert len({build(), *others}) == 6
+    assert build() == build(("b", "a")[::-1])
+    assert build() == TemporalGraph.from_arrays(["b", "a"], ["c", "b"], [2, 1]).fingerprint
+
+
 def test_ids_are_the_users_in_order_of_node_number():
     texts = TemporalGraph.from_arrays(["zoe", "bob"], ["bob", "ann"], [1, 2])
     assert texts.ids.tolist() == ["ann", "bob", "zoe"]

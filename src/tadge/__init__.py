@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tadge.config import WalkConfig as WalkConfig
     from tadge.data import datasets as datasets
     from tadge.data import synthetic as synthetic
     from tadge.data.export import to_polars as to_polars
@@ -22,19 +23,29 @@ if TYPE_CHECKING:
     from tadge.data.interop import to_pyg as to_pyg
     from tadge.data.options import ReadOptions as ReadOptions
     from tadge.data.readers import read_events as read_events
+    from tadge.data.split import split_by_time as split_by_time
     from tadge.errors import ConfigError as ConfigError
     from tadge.errors import DatasetError as DatasetError
     from tadge.errors import InputError as InputError
     from tadge.errors import MissingExtraError as MissingExtraError
     from tadge.errors import TadgeError as TadgeError
     from tadge.graph import TemporalGraph as TemporalGraph
+    from tadge.walks import Walks as Walks
+    from tadge.walks import free_length_distribution as free_length_distribution
+    from tadge.walks import iter_walks as iter_walks
+    from tadge.walks import sample_walks as sample_walks
+    from tadge.walks import split_by_walks as split_by_walks
+    from tadge.walks import walk_probabilities as walk_probabilities
+    from tadge.walks.store import write_walks as write_walks
 
 _HOME = {
     "tadge.errors": ("ConfigError", "DatasetError", "InputError", "MissingExtraError", "TadgeError"),
     "tadge.graph": ("TemporalGraph",),
+    "tadge.config": ("WalkConfig",),
     "tadge.data": ("datasets", "synthetic"),
     "tadge.data.options": ("ReadOptions",),
     "tadge.data.readers": ("read_events",),
+    "tadge.data.split": ("split_by_time",),
     "tadge.data.export": ("to_polars", "write_events"),
     "tadge.data.interop": (
         "from_networkx",
@@ -45,6 +56,15 @@ _HOME = {
         "to_pandas",
         "to_pyg",
     ),
+    "tadge.walks": (
+        "Walks",
+        "free_length_distribution",
+        "iter_walks",
+        "sample_walks",
+        "split_by_walks",
+        "walk_probabilities",
+    ),
+    "tadge.walks.store": ("write_walks",),
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}
 

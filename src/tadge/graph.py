@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -223,6 +224,17 @@ class TemporalGraph:
             found = str(node)
             raise InputError("unknown node", expected=f"a number from 0 to {self.num_nodes - 1}", found=found)
         return self.tov_times[self.tov_start[node] : self.tov_start[node + 1]]
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Give a short hash of all that the graph holds, by which results name their data."""
+        digest = hashlib.blake2b(digest_size=12)
+        digest.update(f"{self.clock} {self.directed} {self.tov_rule} {self.num_sources} {self.num_nodes}".encode())
+        for array in (self.src, self.dst, self.time, self.toe, self.weight):
+            digest.update(b"-" if array is None else array.tobytes())
+        ids = self.ids if self.ids.dtype != object else np.frombuffer("\0".join(self.ids).encode(), np.uint8)
+        digest.update(ids.tobytes())
+        return digest.hexdigest()
 
     # -- views through time -------------------------------------------------------------------------------------------
 

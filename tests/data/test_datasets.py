@@ -160,3 +160,11 @@ def test_real_labels_of_htne_dblp(real):
     ids, labels = datasets.labels("htne-dblp")
     assert len(set(ids)) == len(labels) == 25_387
     assert set(labels) == set("0123456789")
+
+
+def test_real_data_are_read_as_the_entry_says(real):
+    needs(real, datasets.find("jodie-wikipedia").file)
+    graph = datasets.load("jodie-wikipedia", quiet=True)
+    assert (graph.num_nodes, graph.num_events, graph.num_sources) == (9227, 157_474, 8227)
+    assert graph.time[-1] == 2_678_373 / 86_400
+    assert datasets.load("jodie-wikipedia", quiet=True, bipartite=False).num_nodes == 8227

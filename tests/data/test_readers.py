@@ -223,6 +223,10 @@ BAD = {
     "json cut": (b'{"src":1,"dst":2,"time":3}\n{"src":1,\n', r"row 2: expected a JSON object"),
     "json mixed": (b'{"src":1,"dst":2,"time":3}\n{"src":"a","dst":2,"time":4}\n', r"row 2: src has mixed types"),
     "json missing": (b'{"src":1,"dst":2,"time":3}\n{"src":1,"time":4}\n', r"row 2: dst .* an empty cell"),
+    "json endless id": (
+        b'{"src":"a","dst":"b","time":3}\n{"src":"' + b"x" * 10**6 + b'","dst":"b","time":4}\n',
+        "too long",
+    ),
     "parquet": (b"PAR1 and no more", "Parquet file is damaged"),
 }
 

@@ -131,7 +131,7 @@ def test_the_clock(known):
 
 def test_degrees_are_heavy_tailed_and_users_return(known):
     degree = np.sort(known.graph.degree)[::-1]
-    assert degree[: degree.size // 100].sum() > 0.09 * degree.sum()
+    assert degree[: degree.size // 100].sum() > 0.1 * degree.sum()
     assert degree[0] > 15 * degree.mean() and np.median(degree) < 0.7 * degree.mean()
     acts = np.bincount(known.graph.src, minlength=known.graph.num_nodes)
     assert np.count_nonzero(acts > 1) > 0.5 * acts.size
@@ -305,8 +305,8 @@ def test_only_writers_that_wait_have_a_chance(small):
 def test_link_chances_come_true():
     """Taken as chances, the intensities expect of the true target what it gets, on average over what they tell apart.
 
-    Looked at: the chance itself, how long ago the target acted, whether its act went to the source (it replies back),
-    and how many replies it waits for.
+    Looked at: the chance itself, also weighted by the source's activity, how long ago the target acted, and whether
+    its act went to the source (which then replies back).
     """
     surprises = []
     for seed in (1, 2, 3):
@@ -336,7 +336,7 @@ def test_a_newcomer_is_as_likely_as_the_hazard_says(small):
     graph, law = small.graph, small.law
     _, first = np.unique(np.column_stack([graph.src, graph.dst]).ravel(), return_index=True)
     newcomers = (first // 2)[first % 2 == 0]
-    newcomers = newcomers[~np.isnan(small.delay[newcomers])][::4]
+    newcomers = newcomers[~np.isnan(small.delay[newcomers])][::2]
     chance = ask_everyone(small, newcomers)
     starts = np.flatnonzero(np.isnan(small.delay))
     checked = 0
@@ -363,26 +363,19 @@ def test_a_newcomer_is_as_likely_as_the_hazard_says(small):
 # -- complaints -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("option", "value"),
-    [
-        ("events", 9),
-        ("events", 10**9),
-        ("events", 50.0),
-        ("events", True),
-        ("communities", 0),
-        ("communities", 101),
-        ("days", 0),
-        ("days", math.nan),
-        ("days", "730"),
-        ("tau", -0.1),
-        ("sigma", 0.0),
-        ("branching", 1.0),
-        ("inside", 1.1),
-        ("seed", -1),
-        ("seed", None),
-    ],
-)
+BAD = {
+    "events": (9, 10**9, 50.0, True),
+    "communities": (0, 101),
+    "days": (0, math.nan, "730"),
+    "tau": (-0.1,),
+    "sigma": (0.0,),
+    "branching": (1.0,),
+    "inside": (1.1,),
+    "seed": (-1, None),
+}
+
+
+@pytest.mark.parametrize(("option", "value"), [(option, value) for option in BAD for value in BAD[option]])
 def test_bad_options_are_named(option, value):
     with pytest.raises(ConfigError, match=f"^{option}: out of range; expected a .*number from .*; found "):
         synthetic.forum(**{"events": 100, option: value})

@@ -19,7 +19,9 @@ from tadge.errors import DatasetError, InputError, TadgeError
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["as_dict", "cache_folder", "find", "get", "is_known", "labels", "list_datasets", "path"]
+    from tadge.graph import TemporalGraph
+
+__all__ = ["as_dict", "cache_folder", "find", "get", "is_known", "labels", "list_datasets", "load", "path"]
 
 GRADES = {  # the ends of an event that its weight counts for; grades by the mean weight, a break included below
     "mean rating": (("dst",), (0.0, 1.5), ("low", "middle", "high")),
@@ -53,6 +55,14 @@ def get(name: str | Dataset, *, progress: bool = True) -> Path:
     dataset = find(name)
     places = [search(file)[0] or _bring(dataset, file, progress) for file in dataset.files]
     return places[0]
+
+
+def load(name: str | Dataset, *, quiet: bool = False, **options: Any) -> TemporalGraph:
+    """Read a data set that is here as a graph, in the way that its entry says; options win over the entry's."""
+    from tadge.data.readers import read_events
+
+    dataset = find(name)
+    return read_events(path(dataset), quiet=quiet, **{**dataset.reader, **options})
 
 
 def labels(name: str | Dataset) -> tuple[list[int] | list[str], list[str]]:

@@ -6,11 +6,12 @@ The law, in the order in which it is drawn:
   node, links to a newcomer: that first event has no ToE. A thread has a pace of its own, normal around that of its
   community: log delay ~ N(pace, sigma^2).
 - Whoever acts at t' (and the newcomer of a first event) finds at once its readers: Poisson many, in proportion to the
-  writer's appeal. Each reader will reply once, after a delay of its own, and acts nowhere else until then. The writer
-  acts no more until all of them have replied. So a reply is always to the writer's latest act, its ToE is the delay
-  drawn, and who replies says nothing about when.
+  appeal of the act, which is Pareto. Each reader will reply once, after a delay of its own, and acts nowhere else until
+  then. The writer acts no more until all of them have replied. So a reply is always to the writer's latest act, its
+  ToE is the delay drawn, and who replies says nothing about when.
 - A reader is the node that the writer's act went to (if it is free), or a newcomer who joins by replying, or a free
-  node of the thread's community or of another, drawn in proportion to its activity.
+  node of the thread's community or of another, drawn in proportion to its activity, which is Pareto too. Where next to
+  nobody of a community is free, a newcomer comes instead.
 
 Axes: E events, N nodes in order of joining, T threads in order of their start, C communities.
 """
@@ -27,7 +28,7 @@ from tadge.kernels import Days, Ints, Nodes
 
 FREE, READING, WRITING = 0, 1, 2  # may be chosen; will reply to somebody; is being replied to
 NOBODY = -1
-MOST_READERS = 255  # of one act: their mean is 37 at the most, so this is never reached
+MOST_READERS = 255  # of one act: their mean is 40 at the most, so this is never reached
 ACTIVITY = 1.2, 1_000.0  # Pareto: shape, and the cut as a multiple of the least
 APPEAL = 1.6, 100.0
 ACTIVITY_GRAIN = 16  # activity is kept in whole numbers, of which sums are exact

@@ -15,6 +15,7 @@ from tadge.data.source import Source, check_utf8
 from tadge.errors import InputError
 
 SAMPLE_ROWS = 200
+LONGEST_ID = 4096  # bytes: the longest URLs in use are half of that
 
 
 @dataclass(frozen=True)
@@ -121,6 +122,10 @@ def _ids(column: pl.Series, role: str, where: str) -> pl.Series:
     if isinstance(column.dtype, (pl.Categorical, pl.Enum)):
         return column.cast(pl.String)
     if column.dtype == pl.String:
+        longest = column.str.len_bytes().max() or 0
+        if longest > LONGEST_ID:  # type: ignore[operator]
+            expected, row = f"at most {LONGEST_ID:,} bytes", (column.str.len_bytes().arg_max() or 0) + 1
+            raise InputError("an id is too long", expected=expected, found=f"{longest:,}", where=f"{where}, row {row}")
         empty = column.str.strip_chars() == ""
         return column.set(empty.fill_null(False), None) if empty.any() else column
     if column.dtype.is_float():

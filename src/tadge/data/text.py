@@ -13,10 +13,9 @@ from tadge.data.options import ReadOptions
 from tadge.data.scan import NO_BYTE, Rows, Scan, collapse_blanks, copy_rows, find_rows, scan
 from tadge.data.sniff import DELIMITER_NAMES, WHOLE, Columns, Dialect, find_columns, sniff
 from tadge.data.source import Bytes, Source, check_utf8
-from tadge.data.table import Table, column_names
+from tadge.data.table import LONGEST_ID, Table, column_names
 from tadge.errors import InputError
 
-LONGEST_ID = 4096  # bytes: the longest URLs in use are half of that
 QUOTE = ord('"')
 
 

@@ -1,0 +1,20 @@
+"""Time-centrality-biased temporal walks: sampling, exact probabilities, lengths and the paper's split."""
+
+from tadge.walks.layout import PAD
+from tadge.walks.lengths import LengthReport, free_length_distribution
+from tadge.walks.probability import Step, walk_probabilities
+from tadge.walks.sampler import Walks, iter_walks, sample_walks
+from tadge.walks.split import WalkSplit, split_by_walks
+
+__all__ = [
+    "PAD",
+    "LengthReport",
+    "Step",
+    "WalkSplit",
+    "Walks",
+    "free_length_distribution",
+    "iter_walks",
+    "sample_walks",
+    "split_by_walks",
+    "walk_probabilities",
+]

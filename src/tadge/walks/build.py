@@ -1,0 +1,373 @@
+"""Compiled loops that build the index of the walks, in time linear in the events.
+
+Axes: E events in order of time, N nodes, O occurrences (node, ToV), M links. A link is an event with a ToE, read in one
+direction: it hangs on the occurrence (target, latest ToV before the event) and leads to the occurrence (source, time
+of the event). A directed event makes one link, an undirected one up to two.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+from tadge.kernels import Days, Ints, Nodes
+from tadge.walks.layout import BIG, NONE, SURE, Positions, Records
+
+DEGREE, SO_FAR, UNIFORM = 0, 1, 2
+_NUDGE = 2.0**-36  # the weight of bit 16 of a float, at most
+
+
+@numba.njit(cache=True)
+def make_links(
+    src: Nodes, dst: Nodes, time: Days, start: Ints, tov: Days, both: bool
+) -> tuple[Positions, Positions, Positions]:
+    """Find every link, in order of time: (M,) event, (M,) occurrence it hangs on, (M,) occurrence it leads to."""
+    most = 2 * time.size if both else time.size
+    event, hang, lead = np.empty(most, np.uint32), np.empty(most, np.uint32), np.empty(most, np.uint32)
+    at = start[:-1].copy()  # per node, the first ToV that is not earlier than now
+    m = 0
+    for k in range(time.size):
+        u, v, t = src[k], dst[k], time[k]
+        a, b = at[u], at[v]
+        while a < start[u + 1] and tov[a] < t:
+            a += 1
+        while b < start[v + 1] and tov[b] < t:
+            b += 1
+        at[u], at[v] = a, b
+        if b > start[v]:
+            event[m], hang[m], lead[m] = k, b - 1, a
+            m += 1
+        if both and u != v and a > start[u]:
+            event[m], hang[m], lead[m] = k, a - 1, b
+            m += 1
+    return event[:m], hang[:m], lead[:m]
+
+
+@numba.njit(cache=True)
+def occurrence_nodes(start: Ints) -> Nodes:
+    """Return the node of every occurrence, (O,)."""
+    node = np.empty(start[-1], np.int32)
+    for v in range(start.size - 1):
+        node[start[v] : start[v + 1]] = v
+    return node
+
+
+@numba.njit(cache=True)
+def match_times(start: Ints, tov: Days, other_start: Ints, other_tov: Days) -> Ints:
+    """Find every occurrence of one graph in another one of the same nodes, (O,); -1 where it is not there."""
+    place = np.full(tov.size, -1, np.int64)
+    for v in range(start.size - 1):
+        i = other_start[v]
+        for o in range(start[v], start[v + 1]):
+            while i < other_start[v + 1] and other_tov[i] < tov[o]:
+                i += 1
+            if i < other_start[v + 1] and other_tov[i] == tov[o]:
+                place[o] = i
+    return place
+
+
+@numba.njit(cache=True)
+def degrees_so_far(src: Nodes, dst: Nodes, time: Days, num_nodes: int) -> tuple[Ints, Ints]:
+    """Count, for both ends of every event, the events they took part in up to and including its instant, (E,) each."""
+    count = np.zeros(num_nodes, np.int64)
+    of_src, of_dst = np.empty(time.size, np.int64), np.empty(time.size, np.int64)
+    k = 0
+    while k < time.size:
+        end = k
+        while end < time.size and time[end] == time[k]:
+            count[src[end]] += 1
+            if src[end] != dst[end]:
+                count[dst[end]] += 1
+            end += 1
+        for i in range(k, end):
+            of_src[i], of_dst[i] = count[src[i]], count[dst[i]]
+        k = end
+    return of_src, of_dst
+
+
+@numba.njit(cache=True)
+def link_weights(
+    kind: int, into: Positions, event: Positions, node_of: Nodes, src: Nodes, degree: Ints, of_src: Ints, of_dst: Ints
+) -> Ints:
+    """Return the centrality of the node each link leads a walker to, (M,)."""
+    weight = np.ones(into.size, np.int64)
+    for m in range(into.size):
+        node = node_of[into[m]]
+        if kind == DEGREE:
+            weight[m] = degree[node]
+        elif kind == SO_FAR:
+            weight[m] = of_src[event[m]] if src[event[m]] == node else of_dst[event[m]]
+    return weight
+
+
+@numba.njit(cache=True)
+def group_starts(key: Positions, num_groups: int) -> Positions:
+    """Return where each group begins when links are grouped by key, (num_groups + 1,)."""
+    first = np.zeros(num_groups + 1, np.uint32)
+    for k in key:
+        first[k + 1] += np.uint32(1)
+    for g in range(num_groups):
+        first[g + 1] += first[g]
+    return first
+
+
+# -- reach "occurrence" -----------------------------------------------------------------------------------------------
+
+
+@numba.njit(cache=True)
+def fill_steps(
+    steps: Records,
+    first: Positions,
+    big: Positions,
+    out_of: Positions,
+    into: Positions,
+    event: Positions,
+    weight: Ints,
+    node_of: Nodes,
+    tov: Days,
+) -> None:
+    """Group the links by the occurrence they go out of, and fill both halves of their records."""
+    pull = np.empty(out_of.size, np.float64)
+    at = first.copy()
+    for m in range(out_of.size):
+        slot = at[out_of[m]]
+        at[out_of[m]] = slot + 1
+        o = into[m]
+        count = first[o + 1] - first[o]
+        step = steps[slot]
+        step.time, step.node, step.event, step.first = tov[o], node_of[o], event[m], first[o]
+        step.threshold = 2.0
+        step.count = count if count < BIG else BIG + np.searchsorted(big, o)
+        step.alias = slot
+        pull[slot] = weight[m]
+
+    most = 0
+    for o in range(first.size - 1):
+        most = max(most, np.int64(first[o + 1]) - np.int64(first[o]))
+    share = np.empty(most)
+    light, heavy = np.empty(most, np.int64), np.empty(most, np.int64)
+    for o in range(first.size - 1):
+        begin, end = np.int64(first[o]), np.int64(first[o + 1])
+        if end - begin > 1:
+            _weigh(steps, pull, begin, end, tov[o], share)
+            _fill_alias(steps, begin, end, share, light, heavy)
+
+
+@numba.njit(cache=True)
+def _weigh(steps: Records, pull: Days, begin: int, end: int, t: float, share: Days) -> None:
+    """Put n times the probability of each of n candidates (Eq. 1, normalised) into share[:n].
+
+    The sum of the other deltas is the sum of all less one's own. That cancels only for the largest delta, because every
+    other is at most half of the sum; so the largest gets its own sum.
+    """
+    largest = begin
+    for i in range(begin, end):
+        if abs(steps[i].time - t) > abs(steps[largest].time - t):
+            largest = i
+    others = 0.0
+    for i in range(begin, end):
+        if i != largest:
+            others += abs(steps[i].time - t)
+    total = others + abs(steps[largest].time - t)
+    norm, low = 0.0, 0.0
+    for i in range(begin, end):
+        rest = others if i == largest else total - abs(steps[i].time - t)
+        weight = pull[i] * rest
+        share[i - begin] = weight
+        norm, low = _add(norm, low, weight)
+    scale = (end - begin) / (norm + low)
+    for i in range(end - begin):
+        share[i] *= scale
+
+
+@numba.njit(cache=True)
+def _add(high: float, low: float, x: float) -> tuple[float, float]:
+    """Add a number to the sum high + low without losing what rounding takes away (Knuth's two-sum)."""
+    total = high + x
+    back = total - high
+    return total, low + ((high - (total - back)) + (x - back))
+
+
+@numba.njit(cache=True)
+def _set_threshold(step: Records, share: float, owed: float) -> float:
+    """Write a threshold, whose lowest bits are the count, and return what it has become.
+
+    It differs from the share by one part in 3e10 at most, upwards where `owed` is positive and downwards otherwise, so
+    that over a group the differences cancel.
+    """
+    count = step.count
+    step.threshold = share
+    step.count = count
+    if (step.threshold < share) == (owed > 0.0):
+        step.threshold = share * (1.0 + _NUDGE if owed > 0.0 else 1.0 - _NUDGE)
+        step.count = count
+    return step.threshold  # type: ignore[no-any-return]
+
+
+@numba.njit(cache=True)
+def _fill_alias(steps: Records, begin: int, end: int, share: Days, light: Ints, heavy: Ints) -> None:
+    """Build the alias table of one group by Vose's method, the rest of a heavy share kept in twice the precision."""
+    lights, heavies = 0, 0
+    for i in range(end - begin):
+        if share[i] < 1.0:
+            light[lights] = i
+            lights += 1
+        else:
+            heavy[heavies] = i
+            heavies += 1
+    owed = 0.0  # what the light ones together have got too little
+    while lights and heavies:
+        heavies -= 1
+        donor = heavy[heavies]
+        left, low = share[donor], 0.0
+        while lights and left + low >= 1.0:
+            lights -= 1
+            i = light[lights]
+            steps[begin + i].alias = begin + donor
+            given = _set_threshold(steps[begin + i], share[i], owed)
+            owed += share[i] - given
+            left, low = _add(left, low, given - 1.0)
+        if left + low < 1.0:
+            share[donor] = max(left + low, 0.0)
+            light[lights] = donor
+            lights += 1
+
+
+# -- reach "future", forward ------------------------------------------------------------------------------------------
+
+
+@numba.njit(cache=True)
+def bucket_of(mass: int, count: int, total: int) -> int:
+    """Return the guide entry of a point of a list's mass: `count` entries cut `total` into equal parts."""
+    return min(np.int64(mass * (count / total)), count - 1)
+
+
+@numba.njit(cache=True)
+def fill_later(
+    later: Records,
+    event: Positions,
+    hang: Positions,
+    lead: Positions,
+    weight: Ints,
+    node_of: Nodes,
+    start: Ints,
+    tov: Days,
+) -> tuple[Positions, Positions]:
+    """Fill the lists of events into each node.
+
+    Returns:
+        guide: (M,), per list and part of its mass the entry to begin the search at, with SURE where it is the one.
+        ahead: (O,), first entry of the node's list that is later than the occurrence, or NONE.
+    """
+    num_nodes = start.size - 1
+    first = np.zeros(num_nodes + 1, np.int64)
+    for m in range(hang.size):
+        first[node_of[hang[m]] + 1] += 1
+    for v in range(num_nodes):
+        first[v + 1] += first[v]
+    at = first[:-1].copy()
+    for m in range(hang.size):
+        v = node_of[hang[m]]
+        entry = later[at[v]]
+        at[v] += 1
+        entry.time, entry.node, entry.event = tov[lead[m]], node_of[lead[m]], event[m]
+        entry.next = lead[m]  # until `ahead` is known
+        entry.mass = weight[m]  # until the sums are made
+    ahead = np.empty(tov.size, np.uint32)
+    guide = np.empty(hang.size, np.uint32)
+    for v in range(num_nodes):
+        i, end = first[v], first[v + 1]
+        for o in range(start[v], start[v + 1]):
+            while i < end and later[i].time <= tov[o]:
+                i += 1
+            ahead[o] = i if i < end else NONE
+        if end > first[v]:
+            _sum_list(later, first[v], end)
+            _fill_guide(later, first[v], end, guide)
+    for i in range(hang.size):
+        later[i].next = ahead[later[i].next]
+    return guide, ahead
+
+
+@numba.njit(cache=True)
+def _sum_list(later: Records, begin: int, end: int) -> None:
+    """Turn the weights of one list into sums; `spread` is summed from the end, so nothing ever cancels."""
+    last = end - 1
+    end_weight, end_time = later[last].mass, later[last].time
+    mass = 0
+    for i in range(begin, end):
+        weight = later[i].mass
+        later[i].mass = mass
+        mass += weight
+    end_mass = later[last].mass
+    spread = 0.0
+    for i in range(last, begin - 1, -1):
+        entry = later[i]
+        if i + 1 < last:
+            spread += (last - 1 - i) * (later[i + 1].time - entry.time)
+        entry.spread, entry.end_time, entry.end_mass = spread, end_time, end_mass
+        entry.left, entry.end_weight, entry.list = end - i, end_weight, begin
+
+
+@numba.njit(cache=True)
+def _fill_guide(later: Records, begin: int, end: int, guide: Positions) -> None:
+    count, last = end - begin, end - 1
+    total = later[last].end_mass + later[last].end_weight
+    i = begin
+    for part in range(count):
+        while i < last and bucket_of(later[i + 1].mass - 1, count, total) < part:
+            i += 1
+        sure = i == last or bucket_of(later[i + 1].mass, count, total) > part
+        guide[begin + part] = i | SURE if sure else i
+
+
+# -- reach "future", backward -----------------------------------------------------------------------------------------
+
+
+@numba.njit(cache=True)
+def fill_earlier(
+    earlier: Records,
+    first: Positions,
+    event: Positions,
+    hang: Positions,
+    lead: Positions,
+    weight: Ints,
+    node_of: Nodes,
+    start: Ints,
+    tov: Days,
+    sums: Records,
+) -> None:
+    """Group the links by the occurrence they lead to, and sum up the candidates of each, (O,)."""
+    num = tov.size
+    spread = np.zeros(num)  # sum of (ToV - earlier ToV) over the node's earlier ToVs but its first
+    for o in range(num):
+        begin = start[node_of[o]]
+        if o > begin:
+            spread[o] = spread[o - 1] + (o - 1 - begin) * (tov[o] - tov[o - 1])
+    at = first.copy()
+    for m in range(hang.size):
+        slot = at[lead[m]]
+        at[lead[m]] = slot + 1
+        link = earlier[slot]
+        link.event, link.newest, link.oldest = event[m], hang[m], start[node_of[hang[m]]]
+        link.weight = weight[m]
+    for o in range(num):
+        begin, end = np.int64(first[o]), np.int64(first[o + 1])
+        if begin == end:
+            continue
+        back = begin
+        for i in range(begin, end):
+            if tov[earlier[i].oldest] < tov[earlier[back].oldest]:
+                back = i
+        mass, others = np.int64(0), 0.0
+        for i in range(begin, end):
+            newest, oldest = np.int64(earlier[i].newest), np.int64(earlier[i].oldest)
+            others += spread[newest] + (newest - oldest) * (tov[o] - tov[newest])
+            earlier[i].mass = mass
+            mass += earlier[i].weight * (newest - oldest)
+            if i != back:
+                others += tov[o] - tov[oldest]
+                mass += earlier[i].weight
+        of_all = sums[o]
+        of_all.others, of_all.furthest = others, back
+        of_all.total = others + (tov[o] - tov[earlier[back].oldest])

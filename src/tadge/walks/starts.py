@@ -1,0 +1,44 @@
+"""Where walks begin: the users' own starts, as occurrences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tadge.errors import InputError
+from tadge.graph import TemporalGraph
+from tadge.kernels import Ints
+
+
+def given_starts(graph: TemporalGraph, starts: Any) -> Ints:
+    """Turn (K,) occurrences, or (K,) nodes and (K,) ToVs, into occurrences; complain about the first bad one."""
+    if isinstance(starts, tuple) and len(starts) == 2:
+        nodes, times = np.asarray(starts[0]), np.asarray(starts[1], np.float64)
+        if nodes.ndim != 1 or nodes.shape != times.shape or (nodes.size and nodes.dtype.kind not in "iu"):
+            found = f"{nodes.shape} nodes of {nodes.dtype}, {times.shape} times"
+            raise InputError("starts do not fit", expected="node numbers and as many ToVs", found=found, where="starts")
+        return np.array(
+            [_occurrence(graph, int(v), float(t), i) for i, (v, t) in enumerate(zip(nodes, times, strict=True))],
+            np.int64,
+        )
+    places = np.asarray(starts)
+    if places.ndim != 1 or (places.size and places.dtype.kind not in "iu"):
+        found = f"{places.ndim} dimensions of {places.dtype}"
+        raise InputError("starts do not fit", expected="a list of occurrence numbers", found=found, where="starts")
+    bad = (places < 0) | (places >= graph.num_occurrences)
+    if bad.any():
+        i = int(np.argmax(bad))
+        expected = f"occurrences from 0 to {graph.num_occurrences - 1:,}"
+        raise InputError("unknown start", expected=expected, found=f"{places[i]} at {i}", where="starts")
+    return places.astype(np.int64)
+
+
+def _occurrence(graph: TemporalGraph, node: int, t: float, i: int) -> int:
+    if 0 <= node < graph.num_nodes:
+        at = int(graph.tov_start[node] + np.searchsorted(graph.tov(node), t))
+        if at < graph.tov_start[node + 1] and graph.tov_times[at] == t:
+            return at
+    cure = "graph.tov(node) lists a node's ToVs"
+    found = f"node {node} at {t} (start {i})"
+    raise InputError("unknown start", expected="a node and one of its ToVs", found=found, cure=cure, where="starts")

@@ -1,0 +1,169 @@
+"""Walks to a Parquet file, part by part: memory for one part, and nothing lost when the work is interrupted.
+
+While the work goes on, finished parts lie beside the file in a folder of its name with `.parts`, each readable by
+itself. A small file there says what was asked for and how far it came, so that a later run can go on. In the end the
+parts become one file, whole or not at all, and the folder goes.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from tadge.config import WalkConfig
+from tadge.data.atomic import atomic_file
+from tadge.data.export import id_series
+from tadge.errors import ConfigError, InputError
+from tadge.graph import TemporalGraph
+from tadge.walks.sampler import CHUNK, Walks, iter_walks
+
+STATE = "state.json"
+
+Report = Callable[[int, int], None]  # walks so far, starts used so far
+
+
+@dataclass(frozen=True)
+class WalkFile:
+    """Say what was written.
+
+    Attributes:
+        path: the file.
+        walks: how many walks it holds.
+        starts_used: how many starts were tried for them.
+        complete: as many walks as were asked for.
+        note: what to know about the count, in plain words.
+        resumed: walks that an earlier run had made.
+    """
+
+    path: Path
+    walks: int
+    starts_used: int
+    complete: bool
+    note: str
+    resumed: int
+
+
+@dataclass
+class _State:
+    """Hold what was asked for, and how far it came."""
+
+    asked: dict[str, Any]
+    walks: int = 0
+    starts_used: int = 0
+    parts: list[str] = field(default_factory=list)
+    note: str = ""
+
+    def save(self, folder: Path) -> None:
+        with atomic_file(folder / STATE, "w") as file:
+            json.dump(asdict(self), file)
+
+
+def write_walks(
+    graph: TemporalGraph,
+    path: str | Path,
+    config: WalkConfig | None = None,
+    seed: int = 0,
+    *,
+    resume: bool = False,
+    threads: int | None = None,
+    chunk: int = CHUNK,
+    report: Report | None = None,
+) -> WalkFile:
+    """Sample walks into a Parquet file with the user's own ids, in memory for one chunk; interrupted work goes on.
+
+    One row is one walk: its number, `nodes` (ids), `tov_days`, and for every step `toe_days` and `events` (the number of
+    the event in the graph, in order of time).
+
+    Args:
+        graph: the events to walk on.
+        path: the file to write, `.parquet`.
+        config: how to walk; `WalkConfig()` by default.
+        seed: the same seed gives the same rows.
+        resume: go on where an earlier run of the same work was interrupted, to the same rows.
+        threads: threads to walk with; one per core by default.
+        chunk: walks per part.
+        report: called after every part with the walks made and the starts used so far.
+    """
+    config, path = config or WalkConfig(), Path(path)
+    check_name(path)
+    folder = path.with_name(path.name + ".parts")
+    asked = {"config": asdict(config), "seed": int(seed), "chunk": chunk, "graph": graph.fingerprint}
+    state = _begin(folder, asked, resume)
+    before = state.walks
+    chunks = iter_walks(
+        *(graph, config, seed), threads=threads, chunk=chunk, skip_walks=state.walks, skip_starts=state.starts_used
+    )
+    for walks in chunks:
+        name = f"part-{len(state.parts):06d}.parquet"
+        with atomic_file(folder / name) as file:
+            to_frame(graph, walks, state.walks).write_parquet(file)
+        state.parts.append(name)
+        state.walks += len(walks)
+        state.starts_used, state.note = walks.starts_used, walks.note
+        state.save(folder)
+        if report is not None:
+            report(state.walks, state.starts_used)
+    with atomic_file(path) as file:
+        pl.scan_parquet([folder / name for name in state.parts], glob=False).sink_parquet(file, row_group_size=chunk)
+    shutil.rmtree(folder)
+    done = state.walks >= config.num_walks
+    return WalkFile(path, state.walks, state.starts_used, done, state.note, before)
+
+
+def check_name(path: Path) -> None:
+    """Complain about a file that is not to be Parquet before any work is done."""
+    if path.suffix.lower() != ".parquet":
+        cure = "give the file such a name"
+        raise ConfigError("unknown kind of file", expected=".parquet", found=path.name, cure=cure, where=str(path))
+    if path.is_dir():
+        raise InputError("this is a folder", expected="the name of a file to write", where=str(path))
+
+
+def _begin(folder: Path, asked: dict[str, Any], resume: bool) -> _State:
+    """Begin anew, or take up what an earlier run left; refuse to mix two different jobs."""
+    saved = folder / STATE
+    if not saved.exists():
+        state = _State(asked)
+        state.save(folder)
+        return state
+    if not resume:
+        cure = f"say resume to go on, or remove the folder {folder}"
+        raise InputError("an earlier run of this was interrupted", cure=cure, where=str(folder))
+    try:
+        state = _State(**json.loads(saved.read_text(encoding="utf-8")))
+        here = all((folder / name).exists() for name in state.parts)
+    except (OSError, ValueError, TypeError):
+        here = False
+    if not here:
+        raise InputError("the unfinished work is damaged", cure="remove the folder and begin again", where=str(folder))
+    if state.asked != asked:
+        differs = ", ".join(name for name in asked if state.asked.get(name) != asked[name])
+        cure = "ask for the same, or remove the folder and begin again"
+        raise InputError("the unfinished work was another", found=f"another {differs}", cure=cure, where=str(folder))
+    return state
+
+
+def to_frame(graph: TemporalGraph, walks: Walks, first: int = 0) -> pl.DataFrame:
+    """Lay walks out as a table of lists, without padding; the first has this number."""
+    num, width = walks.nodes.shape
+    nodes = id_series(graph, np.maximum(walks.nodes, 0).reshape(-1)).reshape((num, width))
+    frame = pl.DataFrame(
+        {
+            "walk": np.arange(first, first + num),
+            "length": walks.lengths,
+            "nodes": nodes,
+            "tov_days": walks.tov,
+            "toe_days": walks.toe[:, 1:],
+            "events": walks.events[:, 1:],
+        }
+    )
+    lists = pl.col("nodes", "tov_days").arr.to_list().list.head(pl.col("length"))
+    steps = pl.col("toe_days", "events").arr.to_list().list.head(pl.col("length") - 1)
+    return frame.with_columns(lists, steps)
