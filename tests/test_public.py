@@ -64,6 +64,6 @@ def test_help_and_import_stay_light():
 
 
 def test_reading_a_file_needs_no_torch(tmp_path):
-    (tmp_path / "e.csv").write_text("a,b,1300000000\n")
+    (tmp_path / "e.csv").write_text("a,b,1300000000\nb,c,1300000001\n")
     code = f"import tadge; tadge.read_events({str(tmp_path / 'e.csv')!r}, quiet=True)"
     assert not imported_by(code) & {"torch", "pandas", "networkx"}

@@ -137,17 +137,23 @@ def test_columns_are_found_by_name_place_and_look(tmp_path):
         "time": "column 3",
         "weight": "column 2",
     }
-    assert columns(f"when,who,whom\n{S},a,b\n")["src"] == "who"
+    assert columns(f"when,who,whom\n{S},a,b\n{S},b,c\n")["src"] == "who"
     assert columns(f"{S},a,b\n{S},b,c\n") == {"src": "column 1", "dst": "column 2", "time": "column 0"}
-    assert columns(f"id,to,from,w,t\n1,a,b,0.5,{S}\n") == {"src": "from", "dst": "to", "time": "t", "weight": "w"}
-    told = columns(f"x,y,z,q\n1,2,3,{S}\n", src="z", dst=0, time="q", weight="y")
+    assert columns(f"id,to,from,w,t\n1,a,b,0.5,{S}\n2,b,c,0.7,{S}\n") == {
+        "src": "from",
+        "dst": "to",
+        "time": "t",
+        "weight": "w",
+    }
+    told = columns(f"x,y,z,q\n1,2,3,{S}\n4,5,6,{S}\n", src="z", dst=0, time="q", weight="y")
     assert told == {"src": "z", "dst": "x", "time": "q", "weight": "y"}
     assert "weight" not in columns(f"1,2,5,{S}\n3,4,6,{S}\n", weight="none")
     graph, _ = read(tmp_path, "user_id,item_id,timestamp,state_label\n0,0,0.0,0\n1,0,36.5,0\n")
     assert graph.bipartite
     assert graph.num_nodes == 3
-    features = "user_id,item_id,timestamp,state_label,comma_separated_list_of_features\n0,0,0,0,0.1,0.2,0.3\n"
-    assert read(tmp_path, features)[0].num_events == 1
+    features = "user_id,item_id,timestamp,state_label,comma_separated_list_of_features\n"
+    features += "0,0,0,0,0.1,0.2,0.3\n1,0,36.5,0,0.1,0.2,0.3\n"
+    assert read(tmp_path, features)[0].num_events == 2
 
 
 def test_ids_keep_their_identity(tmp_path):
@@ -185,6 +191,7 @@ BAD = {
     "blank": (b"\n \n\n", "only blank lines"),
     "comments": (b"# a\n% b\n", "only comments"),
     "header only": (b"src,dst,time\n", "no event in it"),
+    "one event": (b"src,dst,time\na,b,5\n", "row 2: there is only one event"),
     "two columns": (b"a,b\nc,d\n", "a column is missing"),
     "short row": (b"a,b,5\nc,d\ne,f,6\n", r"row 2: expected 3 cells, found 2"),
     "long row": (b"a,b,5\nc,d,6,7\ne,f,6\n", r"row 2: expected 3 cells, found 4"),
@@ -214,7 +221,7 @@ BAD = {
     "cut gzip": (gzip.compress(os.urandom(5000))[:3000], "cut off or damaged"),
     "cut zstd": (zstandard.compress(os.urandom(5000))[:3000], "cut off or damaged"),
     "endless id": (b"a,b,5\n" + b"x" * 10**6 + b",b,6\n", r"row 2: an id is too long"),
-    "named twice": (b"src,dst,src,time\na,b,c,5\n", "named twice"),
+    "named twice": (b"src,dst,src,time\na,b,c,5\na,b,c,6\n", "named twice"),
     "header misfit": (b"src,dst,time\n1,a,b,5\n2,c,d,6\n", "header does not fit"),
     "open quote": (b'a,b,5\n"c,d,6\n', r"row 2: a quote is opened"),
     "stray quote": (b'"a",b,5\nc"c,d,6\n', r"row 2: a quote inside"),

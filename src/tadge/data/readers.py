@@ -109,8 +109,9 @@ def build(table: Table, options: ReadOptions) -> tuple[TemporalGraph, ReadReport
     if total_bad and options.bad_rows == "error":
         raise _first_bad(table, reasons, total_bad)
     keep = None if bad is None else ~bad
-    if table.num_rows - (0 if bad is None else int(bad.sum())) == 0:
-        raise _first_bad(table, reasons, total_bad) if total_bad else _nothing(table)
+    left = table.num_rows - (0 if bad is None else int(bad.sum()))
+    if left < 2:
+        raise _too_few(table, reasons, left, total_bad)
 
     src, dst, weight, days = table.src, table.dst, table.weight, times.days
     if keep is not None:
@@ -195,8 +196,14 @@ def _first_bad(table: Table, reasons: list[str], total: int) -> InputError:
     return InputError(reason, cure=cure, where=f"{table.where}, {row}")
 
 
-def _nothing(table: Table) -> InputError:
-    return InputError("there is no event in it", expected="at least one row", where=table.where)
+def _too_few(table: Table, reasons: list[str], left: int, total_bad: int) -> InputError:
+    """Complain where nothing can follow anything."""
+    if left == 0 and total_bad:
+        return _first_bad(table, reasons, total_bad)
+    where = table.where if left == 0 else f"{table.where}, row {table.line_of(0)}"
+    what = "there is no event in it" if left == 0 else "there is only one event in it"
+    found = f"{left}" + (f", and {total_bad:,} rows that cannot be read" if total_bad else "")
+    return InputError(what, expected="at least two, so that one can follow the other", found=found, where=where)
 
 
 def _warnings(graph: TemporalGraph, times: Times, unsorted: int, raw: pl.Series | None) -> list[str]:

@@ -26,7 +26,6 @@ LANES = 32  # walkers side by side: enough to hide the latency of memory, few en
 FEW_ROUNDS, MANY_ROUNDS = 6, 32  # of the Feistel network; few places need many to be shuffled well
 FEW_BITS = 7
 AHEAD = 16  # starts asked for before they are read
-FEW = 16  # candidates that are searched without asking the guide
 TAKEN = -1.0  # a coin below every threshold
 
 
@@ -238,45 +237,35 @@ def walk_later(
         prefetch(base + size * np.uintp(begin[fresh]))
     fresh, left = min(LANES, lives), lives
     while left > 0:
-        for lane in range(LANES):  # draw from the rest of the list
+        for lane in range(LANES):  # draw from the rest of the list: a point of the mass before its last entry, or that
             here = entry_at[lane]
             entry = later[here]
-            rest = np.int64(entry.left)
-            part[lane], high[lane], coin[lane], drawn[lane] = -1, -1, TAKEN, here + rest - 1
-            if rest == 1:
-                continue
-            others = entry.spread + (rest - 1) * (entry.time - now[lane])  # sum of delta over all but the last
+            last = here + np.int64(entry.left) - 1
+            others = entry.spread + (last - here) * (entry.time - now[lane])  # sum of delta over all but the last
             total[lane] = others + (entry.end_time - now[lane])
             mass = entry.end_mass - entry.mass
             toss = unit(draw(of_walk[lane], tosses[lane])) * (mass + entry.end_weight * (others / total[lane]))
-            if toss < mass:
-                point[lane] = entry.mass + np.int64(scale_to(draw(of_walk[lane], tosses[lane] + 1), np.uint64(mass)))
-                coin[lane] = toss / mass
-                if rest <= FEW:
-                    drawn[lane], high[lane] = here, here + rest - 2
-                    prefetch(masses_base + np.uintp(8) * np.uintp(here + 1))
-                else:
-                    of_list = here + rest - np.int64(entry.list)
-                    part[lane] = entry.list + bucket_of(point[lane], of_list, entry.end_mass + entry.end_weight)
-                    prefetch(guide_base + np.uintp(4) * np.uintp(part[lane]))
-            else:
-                prefetch(base + size * np.uintp(drawn[lane]))
+            point[lane] = entry.mass + np.int64(scale_to(draw(of_walk[lane], tosses[lane] + 1), np.uint64(mass)))
+            begin_list = np.int64(entry.list)
+            within = bucket_of(point[lane], last + 1 - begin_list, entry.end_mass + entry.end_weight)
+            before = toss < mass
+            coin[lane] = toss / mass if before else TAKEN
+            part[lane] = begin_list + within if before else 0
+            drawn[lane] = last
+            prefetch(guide_base + np.uintp(4) * np.uintp(part[lane]) if before else base + size * np.uintp(last))
             tosses[lane] += 2
         for lane in range(LANES):  # ask the guide
-            if part[lane] >= 0:
-                hint = np.int64(guide[part[lane]])
-                if hint & SURE:
-                    drawn[lane] = hint & (SURE - 1)
-                    prefetch(base + size * np.uintp(drawn[lane]))
-                else:
-                    end = drawn[lane]
-                    high[lane] = np.int64(guide[part[lane] + 1]) & (SURE - 1) if part[lane] < end else end
-                    drawn[lane] = hint
-                    prefetch(masses_base + np.uintp(8) * np.uintp(hint + 1))
+            last, ask = drawn[lane], part[lane]
+            hint, following = np.int64(guide[ask]), np.int64(guide[min(ask + 1, last)]) & (SURE - 1)
+            low = hint & (SURE - 1)
+            known = coin[lane] < 0.0
+            sure = known | (hint >= SURE)
+            drawn[lane] = last if known else low
+            high[lane] = drawn[lane] if sure else (following if ask < last else last)
+            prefetch(base + size * np.uintp(drawn[lane]) if sure else masses_base + np.uintp(8) * np.uintp(low + 1))
         for lane in range(LANES):  # search where it leaves a choice
-            if high[lane] >= 0:
-                drawn[lane] = _search(masses, drawn[lane], high[lane], point[lane])
-                prefetch(base + size * np.uintp(drawn[lane]))
+            drawn[lane] = _search(masses, drawn[lane], high[lane], point[lane])
+            prefetch(base + size * np.uintp(drawn[lane]))
         for lane in range(LANES):  # step over the entry drawn, unless it does not stay
             entry = later[drawn[lane]]
             if coin[lane] >= 0.0 and coin[lane] * total[lane] >= total[lane] - (entry.time - now[lane]):
