@@ -5,15 +5,37 @@ Axes: E events in order of time, N nodes, O occurrences (node, ToV).
 
 from __future__ import annotations
 
+from typing import Any
+
 import numba
 import numpy as np
 import numpy.typing as npt
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic
 
 Ints = npt.NDArray[np.int64]
 Nodes = npt.NDArray[np.int32]
 Days = npt.NDArray[np.float64]
 
+AHEAD = 24  # events: how far ahead of its use a cache line is asked for
 DIGIT = 11  # bits per pass of the radix sort: 2,048 counters stay in the first-level cache
+
+
+@intrinsic
+def prefetch(typing_context: Any, address: Any) -> Any:
+    """Ask for the cache line of an address, and do not wait for it."""
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        fetch = builder.module.declare_intrinsic(
+            "llvm.prefetch", [byte], ir.FunctionType(ir.VoidType(), [byte, *[number] * 3])
+        )
+        pointer = builder.inttoptr(arguments[0], byte)
+        builder.call(fetch, [pointer, *(ir.Constant(number, value) for value in (0, 3, 1))])  # read, keep, data
+        return context.get_dummy_value()
+
+    return types.void(types.uintp), codegen
 
 
 @numba.njit(cache=True)
@@ -90,11 +112,15 @@ def join_times(src: Nodes, dst: Nodes, time: Days, num_nodes: int, every_role: b
     joins = np.zeros(num_events, np.uint8)  # 1: the source joins by this event, 2: the target does
     state = np.zeros((num_nodes, 2))  # latest ToV and number of ToVs, side by side: one cache miss for both
     state[:, 0] = np.nan
+    state_at = np.uintp(state.ctypes.data)
     i = 0
     while i < num_events:
         t = time[i]
         end = i
         while end < num_events and time[end] == t:
+            if end + AHEAD < num_events:
+                prefetch(state_at + np.uintp(16) * np.uintp(src[end + AHEAD]))
+                prefetch(state_at + np.uintp(16) * np.uintp(dst[end + AHEAD]))
             toe[end] = t - state[dst[end], 0]
             end += 1
         for k in range(i, end):
@@ -114,7 +140,11 @@ def join_times(src: Nodes, dst: Nodes, time: Days, num_nodes: int, every_role: b
         start[v + 1] = start[v] + np.int64(state[v, 1])
     free = start[:-1].copy()
     tov = np.empty(start[num_nodes])
+    free_at, tov_at = np.uintp(free.ctypes.data), np.uintp(tov.ctypes.data)
     for k in range(num_events):
+        if k + AHEAD < num_events:
+            prefetch(free_at + np.uintp(8) * np.uintp(src[k + AHEAD]))
+            prefetch(tov_at + np.uintp(8) * np.uintp(free[src[k + AHEAD // 2]]))
         if joins[k] & 1:
             tov[free[src[k]]] = time[k]
             free[src[k]] += 1

@@ -17,7 +17,7 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
-from tadge.kernels import Days, Ints, Nodes
+from tadge.kernels import Days, Ints, Nodes, prefetch
 from tadge.seeding import draw, unit, walk_key
 from tadge.walks.build import bucket_of
 from tadge.walks.layout import BIG, NONE, PAD, SURE, Positions, Records
@@ -27,22 +27,6 @@ FEW_ROUNDS, MANY_ROUNDS = 6, 32  # of the Feistel network; few places need many 
 FEW_BITS = 7
 AHEAD = 16  # starts asked for before they are read
 TAKEN = -1.0  # a coin below every threshold
-
-
-@intrinsic
-def prefetch(typing_context: Any, address: Any) -> Any:
-    """Ask for the cache line of an address, and do not wait for it."""
-
-    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
-        fetch = builder.module.declare_intrinsic(
-            "llvm.prefetch", [byte], ir.FunctionType(ir.VoidType(), [byte, *[number] * 3])
-        )
-        pointer = builder.inttoptr(arguments[0], byte)
-        builder.call(fetch, [pointer, *(ir.Constant(number, value) for value in (0, 3, 1))])  # read, keep, data
-        return context.get_dummy_value()
-
-    return types.void(types.uintp), codegen
 
 
 @intrinsic
@@ -204,9 +188,9 @@ def walk_later(
 ) -> None:
     """Walk from every start, (T,), over all later events; the walks are cut at max_length.
 
-    Eq. 1 word for word: an entry is drawn by centrality and stays with probability 1 - delta / sum of delta, else the
-    draw is made again. That probability is at least a half for all but the last entry, which therefore gets its exact
-    weight in the first draw and always stays. A step touches the entry its list is left from, a guide entry and the
+    Eq. 1 as it stands: an entry is drawn by centrality and stays in proportion to 1 - delta / sum of delta, the first one
+    for sure; else the draw is made again. All but the last stay at least every second time, so the last gets its exact
+    weight in the draw and always stays. A step touches the entry its list is left from, a guide entry and the
     entry drawn: three cache lines, and one more where the guide leaves a choice. The rows are as in `walk_steps`.
     """
     num, width = starts.size, cells.shape[1]
@@ -228,7 +212,7 @@ def walk_later(
     row, place, tosses = np.empty(LANES, np.int64), np.empty(LANES, np.int64), np.empty(LANES, np.int64)
     entry_at, drawn, part = np.empty(LANES, np.int64), np.empty(LANES, np.int64), np.empty(LANES, np.int64)
     point, high = np.empty(LANES, np.int64), np.empty(LANES, np.int64)
-    now, coin, total = np.empty(LANES), np.empty(LANES), np.empty(LANES)
+    now, coin, total, most = np.empty(LANES), np.empty(LANES), np.empty(LANES), np.empty(LANES)
     of_walk = np.empty(LANES, np.uint64)
     for lane in range(LANES):
         fresh = min(lane, lives)
@@ -237,38 +221,45 @@ def walk_later(
         prefetch(base + size * np.uintp(begin[fresh]))
     fresh, left = min(LANES, lives), lives
     while left > 0:
-        for lane in range(LANES):  # draw from the rest of the list: a point of the mass before its last entry, or that
+        for lane in range(LANES):  # draw from the rest of the list
             here = entry_at[lane]
             entry = later[here]
-            last = here + np.int64(entry.left) - 1
-            others = entry.spread + (last - here) * (entry.time - now[lane])  # sum of delta over all but the last
+            rest = np.int64(entry.left)
+            part[lane], coin[lane], drawn[lane] = -1, TAKEN, here + rest - 1
+            if rest == 1:
+                continue
+            others = entry.spread + (rest - 1) * (entry.time - now[lane])  # sum of delta over all but the last
             total[lane] = others + (entry.end_time - now[lane])
+            most[lane] = others + (entry.end_time - entry.time)
             mass = entry.end_mass - entry.mass
-            toss = unit(draw(of_walk[lane], tosses[lane])) * (mass + entry.end_weight * (others / total[lane]))
-            point[lane] = entry.mass + np.int64(scale_to(draw(of_walk[lane], tosses[lane] + 1), np.uint64(mass)))
-            begin_list = np.int64(entry.list)
-            within = bucket_of(point[lane], last + 1 - begin_list, entry.end_mass + entry.end_weight)
-            before = toss < mass
-            coin[lane] = toss / mass if before else TAKEN
-            part[lane] = begin_list + within if before else 0
-            drawn[lane] = last
-            prefetch(guide_base + np.uintp(4) * np.uintp(part[lane]) if before else base + size * np.uintp(last))
+            toss = unit(draw(of_walk[lane], tosses[lane])) * (mass + entry.end_weight * (others / most[lane]))
+            if toss < mass:
+                point[lane] = entry.mass + np.int64(scale_to(draw(of_walk[lane], tosses[lane] + 1), np.uint64(mass)))
+                of_list = here + rest - np.int64(entry.list)
+                part[lane] = entry.list + bucket_of(point[lane], of_list, entry.end_mass + entry.end_weight)
+                coin[lane] = toss / mass
+                prefetch(guide_base + np.uintp(4) * np.uintp(part[lane]))
+            else:
+                prefetch(base + size * np.uintp(drawn[lane]))
             tosses[lane] += 2
         for lane in range(LANES):  # ask the guide
-            last, ask = drawn[lane], part[lane]
-            hint, following = np.int64(guide[ask]), np.int64(guide[min(ask + 1, last)]) & (SURE - 1)
-            low = hint & (SURE - 1)
-            known = coin[lane] < 0.0
-            sure = known | (hint >= SURE)
-            drawn[lane] = last if known else low
-            high[lane] = drawn[lane] if sure else (following if ask < last else last)
-            prefetch(base + size * np.uintp(drawn[lane]) if sure else masses_base + np.uintp(8) * np.uintp(low + 1))
+            if part[lane] >= 0:
+                hint = np.int64(guide[part[lane]])
+                if hint & SURE:
+                    drawn[lane], part[lane] = hint & (SURE - 1), -1
+                    prefetch(base + size * np.uintp(drawn[lane]))
+                else:
+                    end = drawn[lane]
+                    high[lane] = np.int64(guide[part[lane] + 1]) & (SURE - 1) if part[lane] < end else end
+                    drawn[lane] = hint
+                    prefetch(masses_base + np.uintp(8) * np.uintp(hint + 1))
         for lane in range(LANES):  # search where it leaves a choice
-            drawn[lane] = _search(masses, drawn[lane], high[lane], point[lane])
-            prefetch(base + size * np.uintp(drawn[lane]))
+            if part[lane] >= 0:
+                drawn[lane] = _search(masses, drawn[lane], high[lane], point[lane])
+                prefetch(base + size * np.uintp(drawn[lane]))
         for lane in range(LANES):  # step over the entry drawn, unless it does not stay
             entry = later[drawn[lane]]
-            if coin[lane] >= 0.0 and coin[lane] * total[lane] >= total[lane] - (entry.time - now[lane]):
+            if coin[lane] >= 0.0 and coin[lane] * most[lane] >= total[lane] - (entry.time - now[lane]):
                 continue
             i, at = row[lane], place[lane]
             if at < width:
@@ -305,7 +296,7 @@ def walk_earlier(
     """Walk back from every start, (T,), to any earlier occurrence of what was linked to; rows are (T, width).
 
     As in `walk_later`, a candidate is drawn by centrality and stays with probability 1 - delta / sum of delta; the one
-    furthest back gets its exact weight in the first draw.
+    furthest back gets its exact weight in the draw.
     """
     width = cells.shape[1]
     for i in range(starts.size):
@@ -364,7 +355,7 @@ def keep_rows(
     """Copy the rows from `seen` on that are long enough, padded, times ascending, to row `done` of the output and on.
 
     Returns:
-        How many rows the output has now, and how many of the task were looked at when it was full or they were all seen.
+        How many rows the output has now, and how many of the task were looked at by then.
     """
     width = nodes.shape[1]
     for i in range(seen, starts.size):

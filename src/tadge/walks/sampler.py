@@ -20,8 +20,8 @@ from tadge.walks import kernels
 from tadge.walks.index import Rows, WalkIndex, walk_index
 from tadge.walks.starts import given_starts
 
-TASK_CELLS = 1 << 15  # places in the rows of one task: half a megabyte, which stays in a core's cache
-TASK_ROWS = 4_096
+TASK_CELLS = 1 << 19  # places in the rows of one task: half a megabyte, which stays in a core's cache
+TASK_ROWS = 1 << 20
 CHUNK = 100_000
 FREE = 1 << 62  # a length no walk reaches
 
