@@ -83,8 +83,8 @@ class Site:
                 self.put(body)
 
             def put(self, body):
+                site.sent += len(body)  # counted first: the client may be done before this thread goes on
                 self.wfile.write(body)
-                site.sent += len(body)
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.thread = threading.Thread(target=partial(self.server.serve_forever, poll_interval=0.01))

@@ -52,7 +52,7 @@ def centrality_of(graph, event, node, centrality):
 
 
 def exact_shares(weight, time, t):
-    """Probabilities of many candidates by whole-number arithmetic, each correctly rounded; times are multiples of 2^-44."""
+    """Probabilities of many candidates in whole numbers, each correctly rounded; times are multiples of 2^-44."""
     unit = 2.0**44
     delta = [abs(int(when * unit) - int(t * unit)) for when in time.tolist()]
     assert all(when * unit == int(when * unit) for when in (*time[:100].tolist(), t))

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -40,7 +39,7 @@ def test_the_file_holds_the_walks_with_the_users_ids(graph, tmp_path):
         assert frame["tov_days"][i].to_list() == walks.tov[i, :n].tolist()
         assert frame["toe_days"][i].to_list() == walks.toe[i, 1:n].tolist()
         assert frame["events"][i].to_list() == walks.events[i, 1:n].tolist()
-    assert os.listdir(tmp_path) == ["w.parquet"]
+    assert [path.name for path in tmp_path.iterdir()] == ["w.parquet"]
 
 
 @pytest.mark.parametrize("stop_after", [1, 2, 3])
@@ -72,7 +71,7 @@ def test_interrupted_work_stays_readable_and_goes_on_to_the_same_rows(graph, tmp
     done = write_walks(graph, cut, CONFIG, seed=1, chunk=400, resume=True)
     assert done.resumed == 400 * stop_after
     assert pl.read_parquet(cut).equals(expected)
-    assert sorted(os.listdir(tmp_path)) == ["cut.parquet", "whole.parquet"]
+    assert {path.name for path in tmp_path.iterdir()} == {"cut.parquet", "whole.parquet"}
 
 
 def test_damaged_unfinished_work_is_named(graph, tmp_path):
@@ -137,6 +136,6 @@ def test_ctrl_c_on_the_command_line(graph, tmp_path):
         text=True,
         check=True,
     )
-    assert json.loads(again.stdout)["resumed"] == made
+    assert made - json.loads(again.stdout)["resumed"] in (0, 100)  # a part that was not yet noted is made again
     write_walks(graph, tmp_path / "whole.parquet", WalkConfig(num_walks=1500, min_length=2), chunk=100)
     assert pl.read_parquet(tmp_path / "w.parquet").equals(pl.read_parquet(tmp_path / "whole.parquet"))

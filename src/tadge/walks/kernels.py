@@ -188,8 +188,8 @@ def walk_later(
 ) -> None:
     """Walk from every start, (T,), over all later events; the walks are cut at max_length.
 
-    Eq. 1 as it stands: an entry is drawn by centrality and stays in proportion to 1 - delta / sum of delta, the first one
-    for sure; else the draw is made again. All but the last stay at least every second time, so the last gets its exact
+    Eq. 1 as it stands: an entry is drawn by centrality and stays in proportion to 1 - delta / sum of delta, the first
+    one for sure; else the draw is made again. All but the last stay at least every second time, so the last gets its exact
     weight in the draw and always stays. A step touches the entry its list is left from, a guide entry and the
     entry drawn: three cache lines, and one more where the guide leaves a choice. The rows are as in `walk_steps`.
     """
@@ -341,38 +341,28 @@ def keep_rows(
     cells: Records,
     length: Ints,
     starts: Ints,
-    seen: int,
-    min_length: int,
+    kept: Ints,
     backward: bool,
-    done: int,
+    first: int,
     nodes: Nodes,
     tov: Days,
     toe: Days,
     events: Ints,
     lengths: Ints,
     begun: Ints,
-) -> tuple[int, int]:
-    """Copy the rows from `seen` on that are long enough, padded, times ascending, to row `done` of the output and on.
-
-    Returns:
-        How many rows the output has now, and how many of the task were looked at by then.
-    """
+) -> None:
+    """Copy some rows of a task, (K,), to row `first` of the output and on, padded, times ascending."""
     width = nodes.shape[1]
-    for i in range(seen, starts.size):
-        if done == lengths.size:
-            return done, i
+    for out in range(first, first + kept.size):
+        i = kept[out - first]
         n = length[i]
-        if n < min_length:
-            continue
         for j in range(n):
             cell = cells[i, n - 1 - j if backward else j]
-            nodes[done, j], tov[done, j] = cell.node, cell.time
-        events[done, 0], toe[done, 0] = PAD, np.nan
+            nodes[out, j], tov[out, j] = cell.node, cell.time
+        events[out, 0], toe[out, 0] = PAD, np.nan
         for j in range(1, n):
-            events[done, j] = cells[i, n - j if backward else j].event
-            toe[done, j] = tov[done, j] - tov[done, j - 1]
-        nodes[done, n:width], events[done, n:width] = PAD, PAD
-        tov[done, n:width], toe[done, n:width] = np.nan, np.nan
-        lengths[done], begun[done] = n, starts[i]
-        done += 1
-    return done, starts.size
+            events[out, j] = cells[i, n - j if backward else j].event
+            toe[out, j] = tov[out, j] - tov[out, j - 1]
+        nodes[out, n:width], events[out, n:width] = PAD, PAD
+        tov[out, n:width], toe[out, n:width] = np.nan, np.nan
+        lengths[out], begun[out] = n, starts[i]
