@@ -24,13 +24,22 @@ def test_every_option_says_what_it_is():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"max_length": 1}, r"max_length: value too small; expected a whole number from 2 to 1,000,000; found 1; the default is 5"),
-        ({"min_length": 6}, r"min_length: no walk can be that long; expected at most max_length = 5; found 6; lower min_length"),
+        (
+            {"max_length": 1},
+            r"max_length: value too small; expected a whole number from 2 to 1,000,000; found 1; the default is 5",
+        ),
+        (
+            {"min_length": 6},
+            r"min_length: no walk can be that long; expected at most max_length = 5; found 6; lower min_length",
+        ),
         ({"num_walks": 0}, "num_walks: value too small"),
         ({"num_walks": 2.0}, r"num_walks: wrong kind of value; expected a whole number of at least 1; found 2\.0"),
         ({"num_walks": True}, "num_walks: wrong kind of value"),
         ({"num_walks": "7"}, "num_walks: wrong kind of value"),
-        ({"reach": "past"}, "reach: unknown choice; expected occurrence or future; found 'past'; the default is 'occurrence'"),
+        (
+            {"reach": "past"},
+            "reach: unknown choice; expected occurrence or future; found 'past'; the default is 'occurrence'",
+        ),
         ({"reach": None}, "reach: wrong kind of value"),
         ({"direction": "up"}, "direction: unknown choice"),
         ({"centrality": 3}, "centrality: wrong kind of value"),

@@ -47,7 +47,7 @@ def numbers():
 
 
 def test_streams_are_fixed_and_apart():
-    assert stream(0, "walks") == np.uint64(0x50585f0b09962553)  # for ever
+    assert stream(0, "walks") == np.uint64(0x50585F0B09962553)  # for ever
     assert len({int(stream(seed, name)) for seed in range(1_000) for name in ("walks", "starts", "split")}) == 3_000
     assert stream(2**100, "walks") != stream(2**100 + 1, "walks")
 
@@ -75,7 +75,12 @@ def test_walks_draws_and_seeds_do_not_correlate(numbers):
     for lag in (1, 2, 3, 7):
         for a, b in ((values[:-lag], values[lag:]), (values[:, :-lag], values[:, lag:])):
             assert abs(np.mean(a * b)) < limit / np.sqrt(a.size)
-    first = units(np.array([table(stream(seed, "walks"), 8, 8).ravel() for seed in range(2_000)]).ravel()).reshape(2_000, 64) - 0.5
+    first = (
+        units(np.array([table(stream(seed, "walks"), 8, 8).ravel() for seed in range(2_000)]).ravel()).reshape(
+            2_000, 64
+        )
+        - 0.5
+    )
     assert abs(np.mean(first[:-1] * first[1:])) < limit / np.sqrt(first[1:].size)
     assert np.abs(np.corrcoef(first.T) - np.eye(64)).max() < 6 / np.sqrt(2_000)
 

@@ -180,6 +180,8 @@ def test_warnings_in_plain_words(tmp_path):
     assert any(one.startswith("1 rows are earlier") for one in report.warnings)
     _, report = read(tmp_path, f"a,b,{S}\nb,c,{S + 1}\nb,c,9999999999\n")
     assert any("in the future" in one for one in report.warnings)
+    _, report = read(tmp_path, "a,b,1999\nb,c,2004\n")
+    assert any("look like years" in one for one in report.warnings)
     _, report = read(tmp_path, f"a,b,0\nb,c,{S}\nb,c,{S + 90_000}\n")
     assert any("1970-01-01" in one for one in report.warnings)
     _, report = read(tmp_path, f"a,b,{S}000000000\nb,c,{S}000000001\nb,c,{S + 90_000}000000000\n")
@@ -212,7 +214,8 @@ BAD = {
     "two date forms": (b"a,b,2015-01-02\nc,d,03/04/2015\n", r"row 2: time .* found '03/04/2015'"),
     "zone and none": (b"a,b,2015-01-02T10:00:00Z\nb,c,2015-01-02T10:00:00\n", r"row 2: time"),
     "day 32": (b"a,b,2015-01-02\nb,c,2015-01-32\n", r"row 2: time"),
-    "local dates": (b"a,b,13/04/2015\nc,d,14/04/2015\n", r"row 1: .*say the time format"),
+    "local dates": (b"a,b,13/04/2015\nc,d,14/04/2015\n", r"row 1: .*time_format like .*all 2 rows are like that"),
+    "json array": (b'[{"src":1,"dst":2,"time":3}, {"src":1,"dst":2,"time":3}]', "one JSON array"),
     "date and clock apart": (b"a b 2015-01-01 10:00:00\nc d 2015-01-01 11:00:00\n", "two columns"),
     "latin-1": ("a,b,5\né,b,6\n".encode("latin-1"), r"row 2: not UTF-8"),
     "utf-16": ("a,b,5\n".encode("utf-16"), "UTF-16"),

@@ -56,7 +56,9 @@ def test_bad_shares_are_one_sentence():
             split_by_time(graph, *shares)
     with pytest.raises(ConfigError, match="train: value too large"):
         split_by_time(graph, 7, 0.1)
-    with pytest.raises(InputError, match="the split leaves a part empty; expected events in all three parts; found 0, 0 and 3 of 3"):
+    with pytest.raises(
+        InputError, match="the split leaves a part empty; expected events in all three parts; found 0, 0 and 3 of 3"
+    ):
         split_by_time(graph_of([(0, 1, 4)] * 3))
     with pytest.raises(InputError, match="the split leaves a part empty"):
         split_by_time(TemporalGraph.from_arrays([], [], [], ids=[0]))

@@ -189,10 +189,12 @@ def _short(value: object) -> object:
 
 def _first_bad(table: Table, reasons: list[str], total: int) -> InputError:
     row, reason = reasons[0].split(": ", 1)
-    cure = "mend the row"
-    if total > 1:
-        cure = f"{total:,} of {table.num_rows + table.dropped:,} rows are like that: mend them"
-    cure += ", or say bad_rows 'report' to go on without"
+    rows = table.num_rows + table.dropped
+    if total == rows > 1:
+        cure = f"all {rows:,} rows are like that: say how the file is to be read"
+    else:
+        cure = "mend the row" if total == 1 else f"{total:,} of {rows:,} rows are like that: mend them"
+        cure += ", or say bad_rows 'report' to go on without"
     return InputError(reason, cure=cure, where=f"{table.where}, {row}")
 
 
@@ -214,8 +216,8 @@ def _warnings(graph: TemporalGraph, times: Times, unsorted: int, raw: pl.Series 
     first, last = float(graph.time[0]), float(graph.time[-1])
     if times.assumed:
         found.append(
-            f"nothing says the unit of the times: taken as seconds they span {last - first:,.6g} days; "
-            "say the unit if that is wrong"
+            f"nothing says the unit of the times: {times.told.removeprefix('plain numbers, ')}; "
+            f"so they span {last - first:,.6g} days"
         )
     if unsorted:
         found.append(f"{unsorted:,} rows are earlier than the row before them; events were sorted by time")

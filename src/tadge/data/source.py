@@ -71,7 +71,11 @@ def open_source(path: str | Path, encoding: str = "utf-8") -> Source:
         data, as_on_disk = data[3:], False
     if not np.any(data[:1_000_000] == NEWLINE) and np.any(data[:1_000_000] == RETURN):
         data, as_on_disk = np.where(data == RETURN, np.uint8(NEWLINE), data), False  # old Macintosh line ends
-    kind = "jsonl" if data[:4096].tobytes().lstrip()[:1] == b"{" else "text"
+    start = b"".join(data[:4096].tobytes().split())[:2]
+    if start == b"[{":
+        cure = "turn it into one object a line (jq -c '.[]' does)"
+        raise InputError("this is one JSON array", expected="JSON lines", cure=cure, where=str(path))
+    kind = "jsonl" if start[:1] == b"{" else "text"
     return Source(path, kind, packing, data, as_on_disk)
 
 

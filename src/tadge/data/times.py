@@ -113,6 +113,8 @@ def _read_numbers(column: pl.Series, name: str, unit: str | None, clock: str | N
     if found in UNIX_UNITS and UNIX_FROM_DAY <= middle / PER_DAY[found] <= UNIX_TO_DAY:
         return _checked(days, f"Unix time in {found}", "unix", f"Unix time in {found}")
     told = f"numbers in {found}" if found else "plain numbers, taken as seconds (say the unit if they are not)"
+    if found is None and 1800 <= middle <= 2100 and (sample == sample.floor()).all():
+        told += ", though they look like years (say unit 'years', or name the column 'year')"
     return _checked(days, "numbers", "own", told, assumed=found is None)
 
 
@@ -156,8 +158,8 @@ def _read_written(column: pl.Series, first: str) -> Times:
         return _from_iso(text + "-01", "%Y-%m-%d %H:%M", " 00:00", f"months like {first}", 10)
     match = WRITTEN.fullmatch(first)
     if match is None:
-        expected = "a number or an ISO date (else say the time format)"
-        return _checked(np.full(column.len(), np.nan), expected, "own", "unknown")
+        expected = "a number or an ISO date, or a time_format like %d/%m/%Y"
+        return Times(np.full(column.len(), np.nan), np.ones(column.len(), np.bool_), expected, "own", "unknown")
     if match["clock"] is None:
         return _from_iso(text, "%Y-%m-%d %H:%M", " 00:00", f"dates like {first}", 10)
     text = text.str.replace("T", " ", literal=True).str.replace("Z$", "+00:00")
