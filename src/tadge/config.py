@@ -144,3 +144,22 @@ class WalkConfig:
             expected, found = f"at most max_length = {self.max_length}", str(self.min_length)
             cure = "lower min_length or raise max_length"
             raise ConfigError("no walk can be that long", expected=expected, found=found, cure=cure, where="min_length")
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """Say how large the network is, and in which variant; the defaults are the paper's for its smallest data set."""
+
+    dim: int = option(128, "width of every vector", low=1, high=65_536)
+    heads: int = option(4, "attention heads, each as wide as the model", low=1, high=1_024)
+    blocks: int = option(3, "blocks of the encoder, and of the decoder", low=1, high=1_000)
+    dropout: float = option(0.1, "share of inner values that training leaves out", low=0.0, high=0.99)
+    queries: str = option(
+        "next",
+        "what the decoder asks with: the next vertex (the paper: it has seen the edge), or only the vertex itself",
+        choices=("next", "self"),
+    )
+    structure: bool = option(True, "whether structure embeddings are learned and added")
+
+    def __post_init__(self) -> None:
+        check_options(self)

@@ -122,10 +122,11 @@ def _ids(column: pl.Series, role: str, where: str) -> pl.Series:
     if isinstance(column.dtype, (pl.Categorical, pl.Enum)):
         return column.cast(pl.String)
     if column.dtype == pl.String:
-        longest = column.str.len_bytes().max() or 0
-        if longest > LONGEST_ID:  # type: ignore[operator]
-            expected, row = f"at most {LONGEST_ID:,} bytes", (column.str.len_bytes().arg_max() or 0) + 1
-            raise InputError("an id is too long", expected=expected, found=f"{longest:,}", where=f"{where}, row {row}")
+        size = column.str.len_bytes()
+        at = size.arg_max()
+        if at is not None and size[at] > LONGEST_ID:
+            expected, found = f"at most {LONGEST_ID:,} bytes", f"{size[at]:,}"
+            raise InputError("an id is too long", expected=expected, found=found, where=f"{where}, row {at + 1}")
         empty = column.str.strip_chars() == ""
         return column.set(empty.fill_null(False), None) if empty.any() else column
     if column.dtype.is_float():

@@ -78,8 +78,8 @@ def write_walks(
 ) -> WalkFile:
     """Sample walks into a Parquet file with the user's own ids, in memory for one chunk; interrupted work goes on.
 
-    One row is one walk: its number, `nodes` (ids), `tov_days`, and for every step `toe_days` and `events` (the number of
-    the event in the graph, in order of time).
+    One row is one walk: its number, `nodes` (ids), `tov_days`, and for every step `toe_days` and `events` (the number
+    of the event in the graph, in order of time).
 
     Args:
         graph: the events to walk on.

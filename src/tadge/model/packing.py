@@ -1,0 +1,90 @@
+"""Walks of different lengths without padding: the rows of a batch, step by step.
+
+Walks stand in order of length, longest first. The rows of step 0 of all walks come first, then those of step 1 of the
+walks that have one, and so on: every step is a slice, and linear layers see no padded row. Only attention, whose cost
+does not count beside theirs, looks at the walks as (B, L) through an index.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Packing:
+    """Say where the rows of a batch are.
+
+    Attributes:
+        lengths: (B,) int64, descending.
+        counts: walks that have a step, for every step; a plain list, so that loops over steps need no device.
+    """
+
+    lengths: Tensor
+    counts: list[int]
+
+    @classmethod
+    def of(cls, lengths: Tensor) -> Packing:
+        """Pack walks of these lengths, (B,), which must descend."""
+        steps = int(lengths[0])
+        counts = (lengths[None, :] > torch.arange(steps, device=lengths.device)[:, None]).sum(1)
+        return cls(lengths, counts.tolist())
+
+    @property
+    def num_rows(self) -> int:
+        """Count the rows."""
+        return sum(self.counts)
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """Give the first row of every step, and the number of rows at the end, (L+1,)."""
+        first = [0]
+        for count in self.counts:
+            first.append(first[-1] + count)
+        return first
+
+    @cached_property
+    def rows(self) -> Tensor:
+        """Give the row of walk b at step i, (B, L); rows that are not there are 0, see `there`."""
+        first = torch.tensor(self.starts[:-1], device=self.lengths.device)
+        walk = torch.arange(self.lengths.numel(), device=self.lengths.device)
+        return torch.where(self.there, first[None, :] + walk[:, None], 0)
+
+    @cached_property
+    def there(self) -> Tensor:
+        """Tell which walks have which steps, (B, L) bool."""
+        return torch.arange(len(self.counts), device=self.lengths.device)[None, :] < self.lengths[:, None]
+
+    @cached_property
+    def walk_of(self) -> Tensor:
+        """Give the walk of every row, (R,)."""
+        return torch.cat([torch.arange(count, device=self.lengths.device) for count in self.counts])
+
+    @cached_property
+    def step_of(self) -> Tensor:
+        """Give the step of every row, (R,)."""
+        counts = torch.tensor(self.counts, device=self.lengths.device)
+        return torch.repeat_interleave(torch.arange(len(self.counts), device=self.lengths.device), counts)
+
+    @cached_property
+    def last_rows(self) -> Tensor:
+        """Give the last row of every walk, (B,)."""
+        first = torch.tensor(self.starts[:-1], device=self.lengths.device)
+        walk = torch.arange(self.lengths.numel(), device=self.lengths.device)
+        return first[self.lengths - 1] + walk
+
+    def pack(self, padded: Tensor) -> Tensor:
+        """Take the rows that are there out of a padded tensor, (B, L, ...) to (R, ...)."""
+        return padded[self.walk_of, self.step_of]
+
+    def pad(self, packed: Tensor) -> Tensor:
+        """Lay rows out as walks, (R, ...) to (B, L, ...); what is not there is zero."""
+        there = self.there.reshape(*self.there.shape, *[1] * (packed.dim() - 1))
+        return torch.where(there, packed[self.rows], torch.zeros((), dtype=packed.dtype, device=packed.device))
+
+    def longer(self) -> Packing:
+        """Give the same walks with one more step each: the end of the sequence."""
+        return Packing(self.lengths + 1, [self.counts[0], *self.counts])
