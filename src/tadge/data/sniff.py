@@ -140,18 +140,17 @@ def split(row: str, delimiter: str) -> list[str]:
 
 
 def _delimiter(rows: list[str], told: str | None) -> str:
+    """Choose the delimiter that cuts the most rows into the same three or more cells."""
     if told is not None:
         return {"space": " ", "tab": "\t"}.get(told, told)
-    best, best_score = " ", (-1.0, 0)
-    for delimiter in (*DELIMITERS, " "):
+
+    def fit(delimiter: str) -> tuple[float, int]:
         widths = Counter(len(split(row, delimiter)) for row in rows)
         width, count = max(widths.items(), key=lambda item: (item[0] >= 3, item[1], item[0]))
         share = count / len(rows) if width >= 3 else 0.0
-        if delimiter == " ":
-            share *= 0.5  # blanks also stand inside cells: any other delimiter that fits comes first
-        if (share, width) > best_score and (share > 0 or best_score[0] < 0 or (best_score[0] == 0 and width > 1)):
-            best, best_score = delimiter, (share, width)
-    return best
+        return share * (0.5 if delimiter == " " else 1.0), width  # blanks also stand inside cells: others come first
+
+    return max((*DELIMITERS, " "), key=fit)
 
 
 def _is_value(cell: str) -> bool:
