@@ -54,7 +54,7 @@ def test_streams_are_fixed_and_apart():
 
 def test_numbers_are_uniform(numbers):
     values = units(numbers.ravel())
-    assert 0 <= values.min()
+    assert values.min() >= 0
     assert values.max() < 1
     counts = np.bincount((values * 1024).astype(int), minlength=1024)
     expected = values.size / 1024

@@ -47,7 +47,7 @@ def mix(x: np.uint64) -> np.uint64:
     """Scramble 64 bits, one to one: each bit in flips each bit out about half of the time."""
     x = (x ^ (x >> _30)) * _FIRST
     x = (x ^ (x >> _27)) * _SECOND
-    return x ^ (x >> _31)  # type: ignore[no-any-return]
+    return x ^ (x >> _31)
 
 
 @numba.njit(cache=True, inline="always")
@@ -65,4 +65,4 @@ def draw(key: np.uint64, count: int) -> np.uint64:
 @numba.njit(cache=True, inline="always")
 def unit(bits: np.uint64) -> float:
     """Turn 64 uniform bits into a number in [0, 1) with 53 of them."""
-    return (bits >> _11) * (1.0 / 9007199254740992.0)  # type: ignore[no-any-return]
+    return (bits >> _11) * (1.0 / 9007199254740992.0)

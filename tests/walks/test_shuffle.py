@@ -30,7 +30,7 @@ def test_any_part_can_be_had_alone():
 
 @pytest.mark.parametrize("size", [2, 3, 4, 5])
 def test_every_order_of_a_few_is_equally_likely(size):
-    orders = {one: 0 for one in itertools.permutations(range(size))}
+    orders = dict.fromkeys(itertools.permutations(range(size)), 0)
     for seed in range(12_000):
         orders[tuple(order(seed, size).tolist())] += 1
     assert chi_square_p(list(orders.values()), np.full(len(orders), 1 / math.factorial(size))) > 1e-4

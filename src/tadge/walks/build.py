@@ -7,6 +7,8 @@ of the event). A directed event makes one link, an undirected one up to two.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numba
 import numpy as np
 
@@ -141,7 +143,7 @@ def fill_steps(
         step.alias = slot
         pull[slot] = weight[m]
 
-    most = 0
+    most: Any = 0
     for o in range(first.size - 1):
         most = max(most, np.int64(first[o + 1]) - np.int64(first[o]))
     share = np.empty(most)
@@ -189,7 +191,7 @@ def _add(high: float, low: float, x: float) -> tuple[float, float]:
 
 
 @numba.njit(cache=True)
-def _set_threshold(step: Records, share: float, owed: float) -> float:
+def _set_threshold(step: Any, share: float, owed: float) -> float:
     """Write a threshold, whose lowest bits are the count, and return what it has become.
 
     It differs from the share by one part in 3e10 at most, upwards where `owed` is positive and downwards otherwise, so
@@ -237,7 +239,7 @@ def _fill_alias(steps: Records, begin: int, end: int, share: Days, light: Ints, 
 
 
 @numba.njit(cache=True)
-def bucket_of(mass: int, count: int, total: int) -> int:
+def bucket_of(mass: int, count: int, total: int) -> Any:
     """Return the guide entry of a point of a list's mass: `count` entries cut `total` into equal parts."""
     return min(np.int64(mass * (count / total)), count - 1)
 
@@ -355,7 +357,7 @@ def fill_earlier(
         begin, end = np.int64(first[o]), np.int64(first[o + 1])
         if begin == end:
             continue
-        back = begin
+        back: Any = begin
         for i in range(begin, end):
             if tov[earlier[i].oldest] < tov[earlier[back].oldest]:
                 back = i

@@ -82,7 +82,7 @@ def shuffled(key: np.uint64, first: int, size: int, out: Ints) -> None:
 
 
 @numba.njit(cache=True)
-def _choose(key: np.uint64, place: int, first: int, count: int) -> tuple[int, float]:
+def _choose(key: np.uint64, place: int, first: int, count: int) -> tuple[Any, float]:
     """Draw a column of an alias table and the coin that decides between its two candidates."""
     bits = draw(key, place)
     return first + np.int64(scale_to(bits, np.uint64(count))), unit(bits * np.uint64(count))
@@ -189,8 +189,8 @@ def walk_later(
     """Walk from every start, (T,), over all later events; the walks are cut at max_length.
 
     Eq. 1 as it stands: an entry is drawn by centrality and stays in proportion to 1 - delta / sum of delta, the first
-    one for sure; else the draw is made again. All but the last stay at least every second time, so the last gets its exact
-    weight in the draw and always stays. A step touches the entry its list is left from, a guide entry and the
+    one for sure; else the draw is made again. All but the last stay at least every second time, so the last gets its
+    exact weight in the draw and always stays. A step touches the entry its list is left from, a guide entry and the
     entry drawn: three cache lines, and one more where the guide leaves a choice. The rows are as in `walk_steps`.
     """
     num, width = starts.size, cells.shape[1]

@@ -113,7 +113,8 @@ def _centrality(graph: TemporalGraph, events: Ints, nodes: Nodes, centrality: st
         degree: Ints = graph.degree[nodes]
         return degree
     of_src, of_dst = degrees_so_far(graph.src, graph.dst, graph.time, graph.num_nodes)
-    return np.where(graph.src[events] == nodes, of_src[events], of_dst[events])
+    so_far: Ints = np.where(graph.src[events] == nodes, of_src[events], of_dst[events])
+    return so_far
 
 
 def _shares(weight: Ints, delta: Days) -> Days:

@@ -1,0 +1,113 @@
+"""The three self-supervised tasks and their joint loss (Eq. 32 to 37)."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from tadge.errors import ConfigError
+
+
+def one_of_many(scores: Tensor, target: Tensor, excluded: Tensor | None = None) -> Tensor:
+    """Return the softmax cross-entropy as the paper prints it, averaged over rows.
+
+    For every row: minus the log of the target's share, minus the log of (1 - share) of every other candidate.
+
+    Args:
+        scores: (n, C) of each candidate.
+        target: (n,) the right candidate.
+        excluded: (n, C) bool, candidates that do not count; never the target.
+    """
+    if excluded is not None:
+        scores = scores.masked_fill(excluded, -torch.inf)
+    log_share = functional.log_softmax(scores.float() if scores.dtype != torch.float64 else scores, dim=1)  # (n, C)
+    right = log_share.gather(1, target[:, None])[:, 0]  # (n,)
+    share = log_share.exp().scatter(1, target[:, None], 0.0)  # (n, C): of all but the target
+    tiny = torch.finfo(share.dtype).eps
+    return -(right + torch.log1p(-share.clamp(max=1 - tiny)).sum(1)).mean()
+
+
+def self_identification(edges: Tensor, vectors: Tensor, own: Tensor) -> Tensor:
+    """Ask every row's edge formation embedding which vertex it belongs to (Eq. 32).
+
+    Args:
+        edges: (R, D) edge formation embeddings.
+        vectors: (C, D) vectors of the candidate vertices: those of the batch and sampled others, or all there are.
+        own: (R,) which candidate is the row's own vertex.
+    """
+    return one_of_many(edges @ vectors.T, own)
+
+
+def edge_reconstruction(nodes: Tensor, ends: Tensor, vertex: Tensor, negatives: Tensor | None = None) -> Tensor:
+    """Ask every end of every edge which row is its other end (Eq. 35).
+
+    The candidates are all rows of the batch and sampled others; neither the asking row itself (its own product is the
+    largest of all), nor other rows of the right vertex.
+
+    Args:
+        nodes: (R, D) final representations.
+        ends: (M, 2) rows of both ends of every edge.
+        vertex: (R,) vertex of every row.
+        negatives: (K, D) further vectors that are wrong, or None.
+    """
+    asking, right = torch.cat([ends, ends.flip(1)]).T  # (2M,) each
+    candidates = nodes if negatives is None else torch.cat([nodes, negatives])
+    scores = nodes[asking] @ candidates.T  # (2M, R + K)
+    excluded = torch.zeros_like(scores, dtype=torch.bool)
+    excluded[:, : nodes.shape[0]] = vertex[right][:, None] == vertex[None, :]
+    excluded.scatter_(1, asking[:, None], True)
+    excluded.scatter_(1, right[:, None], False)
+    return one_of_many(scores, right, excluded)
+
+
+def toe_regression(nodes: Tensor, ends: Tensor, toe: Tensor, weight: Tensor) -> Tensor:
+    """Regress the squashed ToE of every edge on the sum of its ends (Eq. 36): half the mean squared error.
+
+    Args:
+        nodes: (R, D) final representations.
+        ends: (M, 2) rows of both ends of every edge.
+        toe: (M,) squashed ToE.
+        weight: (D,) the linear projection.
+    """
+    return functional.mse_loss(predict_toe(nodes[ends[:, 0]], nodes[ends[:, 1]], weight), toe) / 2
+
+
+def predict_toe(one: Tensor, other: Tensor, weight: Tensor) -> Tensor:
+    """Guess the squashed ToE between representations, (n, D) each, as (n,)."""
+    return (one + other) @ weight
+
+
+def interval_regression(structures: Tensor, begin: Tensor, windows: Tensor, weight: Tensor) -> Tensor:
+    """Regress the squashed time between the beginnings of any two walks of a window on the sum of their embeddings.
+
+    This is Eq. 33 for every window, averaged over windows: the sum over pairs divided by S (S - 1).
+
+    Args:
+        structures: (B, D) structure embeddings.
+        begin: (B,) days at which the walks begin, float64: differences of large numbers.
+        windows: (W, S) walks of each window.
+        weight: (D,) the linear projection.
+    """
+    size = windows.shape[1]
+    if size < 2:
+        return structures.sum() * 0.0
+    one, other = torch.triu_indices(size, size, offset=1, device=windows.device)
+    times = begin[windows]  # (W, S)
+    apart = torch.atan((times[:, one] - times[:, other]).abs()) * (2 / torch.pi)  # (W, pairs)
+    score = (structures @ weight)[windows]  # (W, S)
+    error = score[:, one] + score[:, other] - apart.to(score.dtype)
+    return (error**2).sum(1).mean() / (size * (size - 1))
+
+
+def check_windows(window: int, step: int, num_walks: int) -> None:
+    """Make sure that windows overlap and save work (Lemma 2): 1 <= step < window, window^2 - 3 window + 3 < walks."""
+    if not 1 <= step < window:
+        expected, found = f"from 1 to {window - 1}, so that windows overlap", str(step)
+        cure = "lower window_step or raise window"
+        raise ConfigError("windows do not overlap", expected=expected, found=found, cure=cure, where="window_step")
+    least = window * window - 3 * window + 4
+    if num_walks < least:
+        expected, found = f"at least {least:,} walks for windows of {window}", f"{num_walks:,}"
+        cure = "lower window or sample more walks"
+        raise ConfigError("windows save no work", expected=expected, found=found, cure=cure, where="window")
