@@ -86,7 +86,7 @@ def bitcoin_otc() -> TemporalGraph | None:
 
 
 @numba.njit(cache=True, nogil=True)
-def naive(  # noqa: PLR0912
+def naive(
     first: Any, when: Any, who: Any, which: Any, degree: Any, tov_start: Any, tov: Any, occurrences: Any, future: bool,
     starts: Any, key: Any, number: int, max_length: int, cells: Any, length: Any,
 ) -> None:  # fmt: skip
