@@ -123,10 +123,7 @@ class TemporalGraph:
         tov: str = "source",
     ) -> TemporalGraph:
         """Build a graph from node numbers and days that were checked before; arrays in order are kept, not copied."""
-        order = kernels.time_order(days)
-        if order is not None:
-            src, dst, days = src[order], dst[order], days[order]
-            weight = None if weight is None else weight[order]
+        src, dst, days, weight = kernels.in_time_order(src, dst, days, weight)
         every_role = tov == "any" or not directed
         toe, start, times = kernels.join_times(src, dst, days, ids.size, every_role)
         return cls(src, dst, days, toe, weight, ids, clock, directed, tov, num_sources, start, times)

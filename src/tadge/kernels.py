@@ -19,6 +19,7 @@ Nodes = npt.NDArray[np.int32]
 Days = npt.NDArray[np.float64]
 
 AHEAD = 24  # events: how far ahead of its use a cache line is asked for
+SIGN = np.uint64(1 << 63)
 DIGIT = 11  # bits per pass of the radix sort: 2,048 counters stay in the first-level cache
 
 
@@ -39,18 +40,23 @@ def prefetch(typing_context: Any, address: Any) -> Any:
 
 
 @numba.njit(cache=True)
-def argsort_stable(keys: npt.NDArray[np.uint64]) -> Ints:
-    """Return the stable ascending order of unsigned keys, (E,), by least-significant-digit radix sort.
+def sort_by_key(
+    keys: npt.NDArray[np.uint64], load: npt.NDArray[np.uint64]
+) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
+    """Sort keys, (E,), and the load that goes with each, (E,); equal keys keep their order. Both arrays are used up.
 
-    Keys travel with their indices, so that every pass reads in order and only its writes are scattered.
+    Radix sort from the least significant digit. The load travels with its key, so that every pass reads in order and
+    only its writes are scattered.
     """
     n = keys.size
     low, high = keys.min(), keys.max()
     mask = np.uint64((1 << DIGIT) - 1)
-    key, index = keys - low, np.arange(n)
-    next_key, next_index = np.empty_like(key), np.empty_like(index)
+    key, next_key = keys, np.empty_like(keys)
+    next_load = np.empty_like(load)
+    for i in range(n):
+        key[i] -= low
     shift = np.uint64(0)
-    while (high - low) >> shift:
+    while shift < 64 and (high - low) >> shift:
         start = np.zeros((1 << DIGIT) + 1, np.int64)
         for one in key:
             start[np.int64((one >> shift) & mask) + 1] += 1
@@ -61,24 +67,56 @@ def argsort_stable(keys: npt.NDArray[np.uint64]) -> Ints:
             to = start[digit]
             start[digit] = to + 1
             next_key[to] = key[i]
-            next_index[to] = index[i]
+            next_load[to] = load[i]
         key, next_key = next_key, key
-        index, next_index = next_index, index
+        load, next_load = next_load, load
         shift += np.uint64(DIGIT)
-        if shift >= 64:
-            break
-    return index
+    for i in range(n):
+        key[i] += low
+    return key, load
 
 
-def time_order(time: Days) -> Ints | None:
-    """Return the stable order by time, or None where the events are in order already."""
+@numba.njit(cache=True)
+def _time_keys(time: Days) -> npt.NDArray[np.uint64]:
+    """Turn floats, (E,), into whole numbers of the same order."""
+    bits = time.view(np.uint64)
+    keys = np.empty(time.size, np.uint64)
+    for i in range(time.size):
+        key = np.uint64(0) if time[i] == 0.0 else bits[i]  # -0.0 is 0.0
+        keys[i] = ~key if key & SIGN else key | SIGN
+    return keys
+
+
+@numba.njit(cache=True)
+def _pair_up(src: Nodes, dst: Nodes) -> npt.NDArray[np.uint64]:
+    """Put the two nodes of every event into one number, (E,)."""
+    pairs = np.empty(src.size, np.uint64)
+    for i in range(src.size):
+        pairs[i] = np.uint64(src[i]) << np.uint64(32) | np.uint64(dst[i])
+    return pairs
+
+
+@numba.njit(cache=True)
+def _take_apart(
+    keys: npt.NDArray[np.uint64], pairs: npt.NDArray[np.uint64], src: Nodes, dst: Nodes
+) -> npt.NDArray[np.uint64]:
+    """Write the nodes of pairs to src and dst, (E,) each, and return the bits of the times that keys were made of."""
+    for i in range(pairs.size):
+        src[i], dst[i] = np.int32(pairs[i] >> np.uint64(32)), np.int32(pairs[i] & np.uint64(0xFFFF_FFFF))
+        keys[i] = keys[i] ^ SIGN if keys[i] & SIGN else ~keys[i]
+    return keys
+
+
+def in_time_order(src: Nodes, dst: Nodes, time: Days, weight: Days | None) -> tuple[Nodes, Nodes, Days, Days | None]:
+    """Bring the columns of events, (E,) each, into order of time; events of one instant keep their order."""
     if np.all(time[1:] >= time[:-1]):
-        return None
-    bits = (time + 0.0).view(np.uint64)  # + 0.0 turns -0.0 into 0.0
-    sign = np.uint64(1 << 63)
-    if time.min() < 0:  # unsigned order of IEEE floats: flip every bit of negatives, the sign bit of the others
-        bits = np.where(time < 0, ~bits, bits | sign)
-    return argsort_stable(bits)  # type: ignore[no-any-return]
+        return src, dst, time, weight
+    if weight is not None:
+        order = sort_by_key(_time_keys(time), np.arange(time.size, dtype=np.uint64))[1].view(np.int64)
+        return src[order], dst[order], time[order], weight[order]
+    keys, pairs = sort_by_key(_time_keys(time), _pair_up(src, dst))  # the nodes travel with their time
+    src, dst = np.empty_like(src), np.empty_like(dst)
+    return src, dst, _take_apart(keys, pairs, src, dst).view(np.float64), None
 
 
 @numba.njit(cache=True)
