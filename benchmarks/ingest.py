@@ -120,12 +120,12 @@ def main() -> None:
             )
         toe = best("toe", folder / "int.csv", given.repeats)
         print("goals: at most 48 bytes held and 144 at peak per event")
-        for kind in ("sorted", "shuffled"):
-            ratio = toe["seconds"] / toe[f"argsort_{kind}"]
-            print(
-                f"ToV and ToE of all events: {toe['seconds']:.2f}s, {ratio:.2f} of one stable argsort of the "
-                f"{kind} time column ({toe[f'argsort_{kind}']:.2f}s; goal: at most 3)"
-            )
+        ratio = toe["seconds"] / toe["argsort_shuffled"]
+        print(
+            f"ToV and ToE of all events: {toe['seconds']:.2f}s, {ratio:.2f} of one stable argsort of the time column in "
+            f"the shuffled file ({toe['argsort_shuffled']:.2f}s; goal: at most 3)"
+        )
+        print(f"(numpy only looks whether the column is sorted where it is: {toe['argsort_sorted']:.2f}s)")
     start = time.perf_counter()
     subprocess.run([sys.executable, "-m", "tadge", "--help"], capture_output=True, check=True)
     print(f"tadge --help: {time.perf_counter() - start:.2f}s (goal: under 0.5)")
