@@ -122,8 +122,8 @@ def main() -> None:
         print("goals: at most 48 bytes held and 144 at peak per event")
         ratio = toe["seconds"] / toe["argsort_shuffled"]
         print(
-            f"ToV and ToE of all events: {toe['seconds']:.2f}s, {ratio:.2f} of one stable argsort of the time column in "
-            f"the shuffled file ({toe['argsort_shuffled']:.2f}s; goal: at most 3)"
+            f"ToV and ToE of all events: {toe['seconds']:.2f}s, {ratio:.2f} of one stable argsort of the time column "
+            f"in the shuffled file ({toe['argsort_shuffled']:.2f}s; goal: at most 3)"
         )
         print(f"(numpy only looks whether the column is sorted where it is: {toe['argsort_sorted']:.2f}s)")
     start = time.perf_counter()
