@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 
+import polars as pl
 import pytest
 
 import tadge
@@ -158,6 +159,35 @@ def test_synth_is_seeded_and_reads_back(run, tmp_path):
     assert found["seed"] == 0
     assert found["toe_rmse"]["floor"] < found["toe_rmse"]["constant"]
     assert 0 < found["best_link_mrr"] < 1
+
+
+def test_walks_with_the_users_ids(run, tmp_path):
+    code, out, err = run("walk", "edges.csv", "--out", "w.parquet", "--min-length", 2, "--max-length", 3, "--seed", 5)
+    assert code == 0
+    assert "starts are used up" in out  # fewer than 10,000: said in plain words
+    frame = pl.read_parquet(tmp_path / "w.parquet")
+    assert set(frame["nodes"].explode()) <= {"ann", "bob", "cat"}
+    assert frame["length"].max() <= 3
+    code, out, _ = run("walk", "edges.csv", "--out", "w.parquet", "--min-length", 2, "--num-walks", 1, "--json", "-q")
+    found = json.loads(out)
+    assert (found["walks"], found["complete"], found["resumed"]) == (1, True, 0)
+    code, out, _ = run("walk", "edges.csv", "--lengths")
+    assert "at most      1 vertices" in out
+    code, out, _ = run("walk", "edges.csv", "--lengths", "--json")
+    assert sum(json.loads(out)["counts"]) == json.loads(out)["starts"] == 6
+    for arguments, words in [
+        (("walk", "edges.csv"), "no file to write"),
+        (("walk", "edges.csv", "--out", "w.csv"), "unknown kind of file"),
+        (("walk", "edges.csv", "--out", "x.parquet", "--min-length", 9), "no walk can be that long"),
+        (("walk", "edges.csv", "--out", "x.parquet", "--max-length", 1), "value too small"),
+        (("walk", "edges.csv", "--out", "x.parquet", "--min-length", 5, "-q"), "no walk is long enough"),
+        (("walk", "edges.csv", "--out", "x.parquet", "--seed", -1, "-q"), "not a seed"),
+    ]:
+        code, _, err = run(*arguments)
+        assert code == 2, arguments
+        assert words in err
+        assert len(err.splitlines()) == 1
+    assert {path.name for path in tmp_path.iterdir()} == {"edges.csv", "w.parquet"}
 
 
 def test_datasets_by_name(run, data_dir, monkeypatch):

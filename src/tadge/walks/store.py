@@ -130,9 +130,7 @@ def _begin(folder: Path, asked: dict[str, Any], resume: bool) -> _State:
     """Begin anew, or take up what an earlier run left; refuse to mix two different jobs."""
     saved = folder / STATE
     if not saved.exists():
-        state = _State(asked)
-        state.save(folder)
-        return state
+        return _State(asked)  # it is written down with the first part
     if not resume:
         cure = f"say resume to go on, or remove the folder {folder}"
         raise InputError("an earlier run of this was interrupted", cure=cure, where=str(folder))
