@@ -12,7 +12,7 @@ import polars as pl
 
 from tadge.data.options import ReadOptions
 from tadge.data.source import open_source
-from tadge.data.table import Table, from_frame, read_jsonl, read_parquet
+from tadge.data.table import SHOWN, Table, from_frame, read_jsonl, read_parquet
 from tadge.data.text import read_text
 from tadge.data.times import Flags, Times, read_times
 from tadge.errors import InputError
@@ -20,7 +20,6 @@ from tadge.graph import TemporalGraph
 from tadge.ids import as_id_column, encode
 from tadge.units import PER_DAY, date_text
 
-SHOWN = 5  # rejected rows that are quoted in full
 LOOKS_MISSING = ("nan", "null", "none", "na", "n/a", "\\n", "-", "?")
 
 

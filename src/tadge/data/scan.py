@@ -33,9 +33,9 @@ class Scan(NamedTuple):
         bad_line: the first of them.
         bad_fields: how many fields that one has.
         quoted: some field starts with a quote.
-        stray_quote_line: first row with a quote inside an unquoted field.
+        stray_quote_line: first row with a quote inside an unquoted field, or with something behind a closing quote.
         open_quote_line: row whose quote never closes.
-        padded: some field starts or ends with a space.
+        padded: some field, within its quotes if it has some, starts or ends with a blank.
         zero_led: some id is a number written in a second way (007, +7, -0).
         longest_id: bytes of the longest id.
         longest_id_line: its row.
@@ -82,6 +82,25 @@ def _ordinary_bytes(delimiter: int, quote: int) -> Flags:
 
 
 @numba.njit(cache=True, nogil=True)
+def _note_field(data: Bytes, start: int, end: int, quote: int, is_id: bool, seen: Ints) -> None:
+    """Note in `seen` whether a field is padded and, of an id, its length and whether it is a number written oddly."""
+    if data[start] == quote and end - start > 2:
+        head, tail = data[start + 1], data[end - 2]
+    else:
+        head, tail = data[start], data[end - 1]
+    if head == SPACE or head == TAB or tail == SPACE or tail == TAB:
+        seen[3] = 1
+    if not is_id:
+        return
+    seen[5] = max(seen[5], end - start)
+    first, more = data[start], end - start > 1
+    if (first == ZERO and more and ZERO <= data[start + 1] <= NINE) or first == PLUS:
+        seen[4] = 1
+    elif first == MINUS and more and data[start + 1] == ZERO:
+        seen[4] = 1
+
+
+@numba.njit(cache=True, nogil=True)
 def _walk_row(
     data: Bytes, i: int, delimiter: int, quote: int, id_a: int, id_b: int, ordinary: Flags, seen: Ints
 ) -> tuple[int, int, int]:
@@ -103,6 +122,9 @@ def _walk_row(
                     i += 1
                 else:
                     in_quotes = False
+                    after = data[i + 1] if i + 1 < n else NEWLINE
+                    if after != delimiter and after != NEWLINE and after != RETURN:
+                        seen[1] = 1
             elif byte == NEWLINE:
                 newlines += 1
             i += 1
@@ -112,15 +134,7 @@ def _walk_row(
             if byte == NEWLINE and end > start and data[end - 1] == RETURN:
                 end -= 1
             if end > start:
-                if data[start] == SPACE or data[end - 1] == SPACE:
-                    seen[3] = 1
-                if fields - 1 == id_a or fields - 1 == id_b:
-                    seen[5] = max(seen[5], end - start)
-                    first = data[start]
-                    if (first == ZERO and end - start > 1 and ZERO <= data[start + 1] <= NINE) or first == PLUS:
-                        seen[4] = 1
-                    elif first == MINUS and end - start > 1 and data[start + 1] == ZERO:
-                        seen[4] = 1
+                _note_field(data, start, end, quote, fields - 1 == id_a or fields - 1 == id_b, seen)
             if byte == NEWLINE:
                 if in_quotes:
                     seen[2] = 1

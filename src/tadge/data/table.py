@@ -15,6 +15,7 @@ from tadge.data.source import Source, check_utf8
 from tadge.errors import InputError
 
 SAMPLE_ROWS = 200
+SHOWN = 5  # rejected rows that are quoted in full
 LONGEST_ID = 4096  # bytes: the longest URLs in use are half of that
 
 
@@ -176,7 +177,7 @@ def read_jsonl(source: Source, options: ReadOptions) -> Table:
             lines.append(number)
         else:
             bad += 1
-            if len(dropped) < 5:
+            if len(dropped) < SHOWN:
                 reason = record if isinstance(record, str) else f"found {type(record).__name__}"
                 dropped.append(f"row {number}: expected a JSON object, {reason}")
     if not records:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 
 from tadge.data.options import ReadOptions
 from tadge.data.scan import NO_BYTE, Rows, Scan, collapse_blanks, copy_rows, find_rows, scan
 from tadge.data.sniff import DELIMITER_NAMES, WHOLE, Columns, Dialect, find_columns, sniff
 from tadge.data.source import Bytes, Source, check_utf8
-from tadge.data.table import LONGEST_ID, Table, column_names
+from tadge.data.table import LONGEST_ID, SHOWN, Table, column_names
 from tadge.errors import InputError
+from tadge.kernels import Ints
 
 QUOTE = ord('"')
+BLANKS = " \t"  # around a cell they mean nothing, inside quotes as well
 
 
 @dataclass(frozen=True)
@@ -41,28 +42,12 @@ def read_text(source: Source, options: ReadOptions) -> Table:
     columns = find_columns(dialect.names, dialect.sample, dialect.fields, options, where)
     body = _look(source, dialect, columns)
     _refuse(body.seen, dialect, options, where)
-    dropped = 0
-    reasons: tuple[str, ...] = ()
-    lines: Callable[[], np.ndarray] | None = None
-    text = body
-    if body.seen.bad or body.seen.late_skips:
-        rows = body.rows()
-        whole = rows.fields == dialect.fields
-        dropped = int((~whole).sum())
-        reasons = tuple(
-            f"row {line + dialect.lines_before}: expected {dialect.fields} cells, found {fields}"
-            for line, fields in zip(rows.line[~whole][:5].tolist(), rows.fields[~whole][:5].tolist(), strict=True)
-        )
-        kept = copy_rows(body.data, rows.start[whole], rows.stop[whole])
-        text = _Body(kept, body.delimiter, body.quote, body.seen, None, body.comments)
-        lines = lambda: rows.line[whole]  # noqa: E731
+    text, kept_lines, reasons, dropped = _whole_rows(body, dialect)
     frame = _parse(text, dialect, columns, source)
-    found: list[np.ndarray] = []
 
-    def line_of(row: int) -> int:
-        if not found:
-            found.append(lines() if lines else body.rows().line)
-        return int(found[0][row]) + dialect.lines_before
+    @cache
+    def lines() -> Ints:
+        return body.rows().line if kept_lines is None else kept_lines
 
     notes = []
     if frame["src"].dtype != pl.Int64 and _sample_is_whole(dialect, columns) and not body.seen.zero_led:
@@ -77,7 +62,7 @@ def read_text(source: Source, options: ReadOptions) -> Table:
         column_names(columns, dialect.names),
         where,
         f"text with {DELIMITER_NAMES.get(dialect.delimiter, repr(dialect.delimiter))}, {header}{packing}",
-        line_of,
+        lambda row: int(lines()[row]) + dialect.lines_before,
         unit=columns.unit,
         clock=columns.clock,
         bipartite=columns.bipartite,
@@ -87,6 +72,25 @@ def read_text(source: Source, options: ReadOptions) -> Table:
         blank=body.seen.blank,
         notes=tuple(notes),
     )
+
+
+def _whole_rows(body: _Body, dialect: Dialect) -> tuple[_Body, Ints | None, tuple[str, ...], int]:
+    """Leave out what the parser must not see: rows with too few or too many cells, comments and blanks among the rows.
+
+    Returns:
+        What is left; the lines its rows stand on (None where nothing was left out); why the first rows were left out,
+        and how many were.
+    """
+    if not body.seen.bad and not body.seen.late_skips:
+        return body, None, (), 0
+    rows = body.rows()
+    whole = rows.fields == dialect.fields
+    reasons = tuple(
+        f"row {line + dialect.lines_before}: expected {dialect.fields} cells, found {fields}"
+        for line, fields in zip(rows.line[~whole][:SHOWN].tolist(), rows.fields[~whole][:SHOWN].tolist(), strict=True)
+    )
+    data = copy_rows(body.data, rows.start[whole], rows.stop[whole])
+    return replace(body, data=data, on_disk=None), rows.line[whole], reasons, int((~whole).sum())
 
 
 def _look(source: Source, dialect: Dialect, columns: Columns) -> _Body:
@@ -201,14 +205,14 @@ def _collect(plan: pl.LazyFrame, whole: bool, padded: bool) -> pl.DataFrame:
         return plan.collect(engine="streaming")
     ids = pl.col("src", "dst")
     if padded:
-        ids = ids.str.strip_chars()
+        ids = ids.str.strip_chars(BLANKS)
     ids = pl.when(ids != "").then(ids)  # an empty pair of quotes is an empty cell too
     return plan.with_columns(ids.cast(pl.Categorical(pl.Categories.random()))).collect(engine="streaming")
 
 
 def _from_texts(frame: pl.DataFrame, zero_led: bool) -> pl.DataFrame:
     """Strip every cell; whole-number ids become numbers where all of them are and each is written in one way."""
-    frame = frame.with_columns(pl.all().str.strip_chars())
+    frame = frame.with_columns(pl.all().str.strip_chars(BLANKS))
     frame = frame.with_columns(pl.when(pl.all() != "").then(pl.all()))
     ids = frame.select("src", "dst")
     numbers = ids.select(pl.all().cast(pl.Int64, strict=False))
