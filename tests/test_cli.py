@@ -159,6 +159,9 @@ def test_synth_is_seeded_and_reads_back(run, tmp_path):
     assert found["seed"] == 0
     assert found["toe_rmse"]["floor"] < found["toe_rmse"]["constant"]
     assert 0 < found["best_link_mrr"] < 1
+    code, out, err = run("synth", "--events", 2000, "--seed", 3)
+    assert out == (tmp_path / "one.csv").read_text()
+    assert "ToE error" in err
 
 
 def test_walks_with_the_users_ids(run, tmp_path):

@@ -44,8 +44,9 @@ def commands() -> list[str]:
 
 
 @pytest.mark.parametrize("command", commands())
-def test_commands_run(command, folder, monkeypatch, capsys, data_dir):
-    monkeypatch.setenv("TADGE_DATA", str(data_dir))
+def test_commands_run(command, folder, monkeypatch, capsys, request):
+    if "bitcoin-otc" in command:
+        monkeypatch.setenv("TADGE_DATA", str(request.getfixturevalue("data_dir")))
     monkeypatch.setattr(sys, "argv", shlex.split(command))
     with pytest.raises(SystemExit) as done:
         main()

@@ -155,7 +155,9 @@ def convert(
 
 @app.command()
 def synth(
-    out: Annotated[Path, typer.Option(help="File of events to write: .csv, .tsv, .jsonl or .parquet.")],
+    out: Annotated[
+        Path | None, typer.Option(help="File of events: .csv, .tsv, .jsonl or .parquet; CSV on stdout by default.")
+    ] = None,
     events: Annotated[int, typer.Option(help="Number of events, from 1e3 to 1e7 say.")] = 10_000,
     communities: Annotated[int, typer.Option(help="Number of communities, each with a pace of its own.")] = 8,
     days: Annotated[float, typer.Option(help="Days that the events span, about.")] = 730.0,
@@ -173,32 +175,36 @@ def synth(
     import polars as pl
 
     from tadge.data import synthetic
-    from tadge.data.export import form_of, write_events, write_frame
+    from tadge.data.export import form_of, to_polars, write_events, write_frame
 
     for path in (out, labels):
         if path is not None:
             form_of(path)
     made = synthetic.forum(events, communities=communities, days=days, seed=seed)
-    write_events(made.graph, out)
+    if out is not None:
+        write_events(made.graph, out)
+    elif not as_json:
+        to_polars(made.graph).write_csv(sys.stdout)
     if labels is not None:
         write_frame(pl.DataFrame({"id": made.graph.ids, "label": made.labels}), labels)
     toe = synthetic.best_toe_rmse(made)
     links = synthetic.best_link_mrr(made) if events <= MOST_EVENTS_FOR_LINKS else None
     if as_json:
-        paths = {"written": str(out), "labels": str(labels) if labels else None}
-        _print_json({**paths, "seed": seed, "toe_rmse": dataclasses.asdict(toe), "best_link_mrr": links})
+        paths = {"written": str(out) if out else None, "labels": str(labels) if labels else None}
+        sizes = {"events": made.graph.num_events, "nodes": made.graph.num_nodes}
+        _print_json({**paths, **sizes, "seed": seed, "toe_rmse": dataclasses.asdict(toe), "best_link_mrr": links})
         return
-    print(f"{out}: {made.graph.num_events:,} events of {made.graph.num_nodes:,} nodes, seed {seed}")
+    said = [f"{out or 'stdout'}: {made.graph.num_events:,} events of {made.graph.num_nodes:,} nodes, seed {seed}"]
     if labels is not None:
-        print(f"{labels}: the community of each node")
-    print(
-        f"ToE error, RMSE in squashed days: at best {toe.floor:.4f} (the thread's pace known), {toe.history:.4f} from"
-    )
-    print(f"the thread's past, {toe.community:.4f} from the community's mean, {toe.constant:.4f} from one constant")
-    if links is None:
-        print("Links: tadge.synthetic.best_link_mrr tells the best possible score; it takes minutes at this size")
-    else:
-        print(f"Links, MRR against 100 random others: at best {links:.4f}")
+        said.append(f"{labels}: the community of each node")
+    said += [
+        f"ToE error, RMSE in squashed days: at best {toe.floor:.4f} (the thread's pace known), {toe.history:.4f} from",
+        f"the thread's past, {toe.community:.4f} from the community's mean, {toe.constant:.4f} from one constant",
+        "Links: tadge.synthetic.best_link_mrr tells the best possible score; it takes minutes at this size"
+        if links is None
+        else f"Links, MRR against 100 random others: at best {links:.4f}",
+    ]
+    print("\n".join(said), file=sys.stdout if out else sys.stderr)
 
 
 @app.command()
