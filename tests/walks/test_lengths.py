@@ -6,6 +6,7 @@ import pytest
 from graphs import random_graph
 
 from tadge.config import WalkConfig
+from tadge.errors import InputError
 from tadge.graph import TemporalGraph
 from tadge.walks import free_length_distribution, sample_walks
 
@@ -48,3 +49,15 @@ def test_sx_mathoverflow(data_dir):
     assert report.at_least(3) == pytest.approx(0.18, abs=0.01)
     assert report.mean(3, 10) == pytest.approx(3.8, abs=0.06)
     assert free_length_distribution(graph, WalkConfig(reach="future")).at_most(10) == pytest.approx(0.76, abs=0.01)
+
+
+def test_a_bipartite_graph_that_leads_nowhere_says_what_to_do():
+    rng = np.random.default_rng(0)
+    columns = (rng.integers(0, 9, 200), rng.integers(0, 9, 200), np.arange(200))
+    graph = TemporalGraph.from_arrays(*columns, bipartite=True)
+    report = free_length_distribution(graph, WalkConfig())
+    assert report.at_least(3) == 0.0
+    assert "nan" not in str(report)
+    with pytest.raises(InputError, match="take the graph as undirected"):
+        sample_walks(graph)
+    assert len(sample_walks(TemporalGraph.from_arrays(*columns, bipartite=True, directed=False))) > 0

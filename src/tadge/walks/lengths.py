@@ -58,11 +58,11 @@ class LengthReport:
         lines = [f"free walks from {self.num_starts:,} starts ({self.config.reach}, {self.config.direction})"]
         shown = [n for n in (1, 2, 3, 4, 5, 7, 10, 20, 50, 100, 1_000) if n < self.longest] + [self.longest]
         lines += [f"  at most {n:>6,} vertices  {self.at_most(n):8.3%}" for n in shown]
-        cut = self.config.max_length
-        lines.append(
-            f"  {self.at_least(self.config.min_length):.1%} have at least {self.config.min_length}, "
-            f"on average {self.mean(self.config.min_length, cut):.2f} when cut at {cut}"
-        )
+        least, cut = self.config.min_length, self.config.max_length
+        line = f"  {self.at_least(least):.1%} have at least {least}"
+        if self.counts[least:].any():
+            line += f", on average {self.mean(least, cut):.2f} when cut at {cut}"
+        lines.append(line)
         return "\n".join(lines)
 
 

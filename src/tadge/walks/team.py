@@ -19,9 +19,7 @@ from tadge.walks import kernels
 from tadge.walks.index import Rows, WalkIndex, walk_index
 from tadge.walks.starts import given_starts
 
-TASK_CELLS = (
-    1 << 17
-)  # places in the rows of one task: two megabytes, worth the while of a thread, and yet near the core
+TASK_CELLS = 1 << 17  # places in the rows of one task: two megabytes, worth a thread's while and yet near its core
 TASK_ROWS = 1 << 14
 
 _THREADS = Option("threads", int, None, "threads to walk with; None: one per core", low=1, high=1024, optional=True)
@@ -41,6 +39,7 @@ class Job:
         wanted: walks asked for.
         available: starts there are.
         threads: how many.
+        cure: what to do where no walk is long enough.
     """
 
     index: WalkIndex
@@ -52,6 +51,7 @@ class Job:
     wanted: int
     available: int
     threads: int
+    cure: str
 
     @classmethod
     def prepare(cls, graph: TemporalGraph, config: WalkConfig, seed: int, starts: Any, threads: int | None) -> Job:
@@ -62,7 +62,10 @@ class Job:
         places = None if starts is None else given_starts(graph, starts)
         available = graph.num_occurrences if places is None else places.size
         wanted = config.num_walks if places is None else max(available, 1)
-        return cls(index, config, int(seed), key, config.max_length, places, wanted, available, count)
+        cure = "lower min_length"
+        if graph.bipartite and graph.directed:
+            cure += ", or take the graph as undirected: its targets never act, so walks end with the first step"
+        return cls(index, config, int(seed), key, config.max_length, places, wanted, available, count, cure)
 
     def run(self, first: int, num: int, rows: Rows) -> tuple[Ints, Ints]:
         """Walk from starts first .. first + num - 1.
@@ -83,7 +86,7 @@ class Job:
         if made == 0 and (self.starts is None or self.available):
             expected = f"walks of at least {self.config.min_length} vertices"
             found = f"none from {self.available:,} starts"
-            raise InputError("no walk is long enough", expected=expected, found=found, cure="lower min_length")
+            raise InputError("no walk is long enough", expected=expected, found=found, cure=self.cure)
 
     def note(self, made: int) -> str:
         """Say in plain words that there are fewer walks than were asked for."""
