@@ -83,6 +83,19 @@ def from_frame(frame: Any, options: ReadOptions, where: str = "the table", form:
     sample = tuple(tuple("" if cell is None else str(cell) for cell in row) for row in head.iter_rows())
     columns = find_columns(names, sample, len(names), options, where)
     used = {role: frame.to_series(at) for role, at in columns.used().items()}
+    return _table(used, columns, names, where, form, lambda row: row + 1)
+
+
+def _table(
+    used: dict[str, pl.Series],
+    columns: Columns,
+    names: tuple[str, ...],
+    where: str,
+    form: str,
+    line_of: Callable[[int], int],
+    **more: Any,
+) -> Table:
+    """Put a table together from the columns in use."""
     return Table(
         _ids(used["src"], "src", where),
         _ids(used["dst"], "dst", where),
@@ -91,10 +104,11 @@ def from_frame(frame: Any, options: ReadOptions, where: str = "the table", form:
         column_names(columns, names),
         where,
         form,
-        lambda row: row + 1,
+        line_of,
         unit=columns.unit,
         clock=columns.clock,
         bipartite=columns.bipartite,
+        **more,
     )
 
 
@@ -187,18 +201,9 @@ def read_jsonl(source: Source, options: ReadOptions) -> Table:
     sample = tuple(tuple(str(record.get(name, "")) for name in names) for record in records[:SAMPLE_ROWS])
     columns = find_columns(names, sample, len(names), options, where)
     used = {role: _json_column(records, lines, names[at], role, where) for role, at in columns.used().items()}
-    return Table(
-        _ids(used["src"], "src", where),
-        _ids(used["dst"], "dst", where),
-        used["time"],
-        used.get("weight"),
-        column_names(columns, names),
-        where,
-        "JSON lines" + (f", {source.packing}" if source.packing else ""),
+    return _table(
+        *(used, columns, names, where, "JSON lines" + (f", {source.packing}" if source.packing else "")),
         lambda row: lines[row],
-        unit=columns.unit,
-        clock=columns.clock,
-        bipartite=columns.bipartite,
         dropped=bad,
         dropped_reasons=tuple(dropped),
         blank=max(0, blank - 1),  # what follows the last newline is no line
