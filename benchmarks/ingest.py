@@ -123,8 +123,8 @@ def main() -> None:
         for kind in ("sorted", "shuffled"):
             took = toe[f"argsort_{kind}"]
             print(
-                f"ToV and ToE of all events: {toe['seconds']:.2f}s, {toe['seconds'] / took:.2f} of one stable argsort of "
-                f"the {kind} time column ({took:.2f}s; goal: at most 3)"
+                f"ToV and ToE of all events: {toe['seconds']:.2f}s, {toe['seconds'] / took:.2f} of one stable argsort "
+                f"of the {kind} time column ({took:.2f}s; goal: at most 3)"
             )
         print("(of a sorted column numpy's stable argsort only finds that it is sorted)")
     start = time.perf_counter()
