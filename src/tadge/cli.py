@@ -10,8 +10,7 @@ import inspect
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any
@@ -230,6 +229,7 @@ def walk(
 
     Example: tadge walk edges.csv --out walks.parquet --num-walks 10000
     """
+    from tadge.data.download import progress_bar
     from tadge.walks.store import check_name, write_walks
 
     if lengths:
@@ -239,9 +239,12 @@ def walk(
         raise ConfigError("no file to write", cure="say --out walks.parquet, or --lengths for a report")
     check_name(out)
     graph, _, _ = _read(file, reading, quiet)
-    with _progress("walks", walking.num_walks, quiet) as advance:
+    with progress_bar("walks", not quiet, in_bytes=False) as show:
         written = write_walks(
-            *(graph, out, walking, seed), resume=resume, threads=threads, report=lambda made, starts: advance(made)
+            *(graph, out, walking, seed),
+            resume=resume,
+            threads=threads,
+            report=lambda made, starts: show(made, walking.num_walks),
         )
     if as_json:
         _print_json({**dataclasses.asdict(written), "path": str(out), "seed": seed, "graph": graph.fingerprint})
@@ -265,21 +268,6 @@ def _walk_lengths(
         _print_json({"starts": found.num_starts, "counts": found.counts.tolist(), "share_within_max_length": cut})
     else:
         print(found)
-
-
-@contextmanager
-def _progress(title: str, total: int, quiet: bool) -> Iterator[Callable[[int], None]]:
-    """Show a bar on stderr where that is a terminal: done, of how many, per second, time left."""
-    if quiet or not sys.stderr.isatty():
-        yield lambda done: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task(title, total=total)
-        yield lambda done: bar.update(task, completed=done)
 
 
 @datasets_app.command("list")

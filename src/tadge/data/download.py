@@ -30,16 +30,23 @@ Report = Callable[[int, int | None], None]  # bytes so far, bytes in all where k
 
 
 @contextmanager
-def progress_bar(title: str, wanted: bool) -> Iterator[Report]:
-    """Show a progress bar where it is wanted and standard error is a terminal; give the function to report to."""
+def progress_bar(title: str, wanted: bool, in_bytes: bool = True) -> Iterator[Report]:
+    """Show a progress bar where it is wanted and standard error is a terminal; give the function to report to.
+
+    Args:
+        title: what is under way.
+        wanted: whether to show anything.
+        in_bytes: count bytes and show their speed; else count things.
+    """
     if not wanted or sys.stderr is None or not sys.stderr.isatty():
         yield lambda done, total: None
         return
+    from rich import progress as rich
     from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True)) as bar:
+    counts = (rich.DownloadColumn(), rich.TransferSpeedColumn()) if in_bytes else (rich.MofNCompleteColumn(),)
+    columns = (rich.TextColumn("{task.description}"), rich.BarColumn(), *counts, rich.TimeRemainingColumn())
+    with rich.Progress(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task(title, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 

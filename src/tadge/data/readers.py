@@ -122,7 +122,8 @@ def build(table: Table, options: ReadOptions) -> tuple[TemporalGraph, ReadReport
     values = None if weight is None else weight.cast(pl.Float64).to_numpy().copy()
     bipartite = table.bipartite if options.bipartite is None else options.bipartite
     numbers = encode(as_id_column(src, "src"), as_id_column(dst, "dst"), bipartite)
-    raw = table.time if times.clock == "unix" and keep is None else None
+    fine = times.clock == "unix" and keep is None and times.told.endswith((" us", " ns"))
+    raw = table.time if fine and table.time.dtype == pl.Int64 else None  # held only where stamps may become equal
     form, where, rows = table.form, table.where, table.num_rows + table.dropped
     comments, blank, notes, names = table.comments, table.blank, table.notes, table.names
     shown = tuple(reasons[:SHOWN])
@@ -233,7 +234,7 @@ def _warnings(graph: TemporalGraph, times: Times, unsorted: int, raw: pl.Series 
     span = last - first
     if "date" not in times.told and not 1e-3 <= span <= 365_250:
         found.append(f"all events lie within {span:,.3g} days: is the unit right?")
-    if raw is not None and raw.dtype == pl.Int64 and times.told.endswith((" us", " ns")):
+    if raw is not None:
         stamps, moments = raw.n_unique(), graph.num_moments
         if stamps > moments:
             found.append(

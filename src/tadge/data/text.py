@@ -151,9 +151,8 @@ def _scan_csv(body: _Body, dialect: Dialect, columns: Columns, types: dict[str, 
     used = columns.used()
     schema: dict[str, type[pl.DataType]] = {f"column {at}": pl.String for at in range(dialect.fields)}
     schema |= {f"column {at}": types[role] for role, at in used.items()}
-    skip = dialect.lines_before + body.seen.comments + body.seen.blank if body.on_disk else 0
-    if not body.on_disk and not body.seen.late_skips and not body.seen.bad:
-        skip = body.seen.comments + body.seen.blank
+    copied = body.seen.late_skips or body.seen.bad  # then only whole rows are left; else what is skipped stands first
+    skip = 0 if copied else body.seen.comments + body.seen.blank + (dialect.lines_before if body.on_disk else 0)
     frame = pl.scan_csv(
         body.on_disk or body.data.tobytes(),
         has_header=False,
@@ -179,7 +178,7 @@ def _parse(body: _Body, dialect: Dialect, columns: Columns, source: Source) -> p
     types |= {"src": pl.Int64, "dst": pl.Int64} if whole else {"src": pl.String, "dst": pl.String}
     try:
         frame = _collect(_scan_csv(body, dialect, columns, types), whole, bool(body.seen.padded))
-        if all(count == 0 for (count,) in frame.null_count().transpose().iter_rows()):
+        if sum(frame.null_count().row(0)) == 0:
             return frame
     except pl.exceptions.PolarsError:
         check_utf8(source)

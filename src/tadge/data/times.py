@@ -57,8 +57,7 @@ def read_times(
         clock: "unix" where numbers are known to count from 1970.
     """
     if column.dtype in (pl.Datetime, pl.Date):
-        days = column.cast(pl.Datetime("us")).dt.timestamp("us").cast(pl.Float64).to_numpy() / PER_DAY["us"]
-        return _checked(days, "a date", "unix", "dates", negative_ok=True)
+        return _checked(_days_of(column.cast(pl.Datetime("us"))), "a date", "unix", "dates", negative_ok=True)
     if column.dtype == pl.String:
         column = column.str.strip_chars()
         if time_format is not None:
@@ -146,8 +145,9 @@ def _read_format(column: pl.Series, time_format: str) -> Times:
         raise ConfigError(
             f"the time format cannot be used ({text})", found=repr(time_format), where="time_format"
         ) from None
-    days = dates.dt.timestamp("us").cast(pl.Float64).to_numpy() / PER_DAY["us"]
-    return _checked(days, f"times written as {time_format}", "unix", f"dates as {time_format}", negative_ok=True)
+    return _checked(
+        _days_of(dates), f"times written as {time_format}", "unix", f"dates as {time_format}", negative_ok=True
+    )
 
 
 def _read_written(column: pl.Series, first: str) -> Times:
@@ -172,8 +172,12 @@ def _from_iso(text: pl.Series, form: str, suffix: str, told: str, width: int | N
     if width is not None:
         text = text.set(text.str.len_bytes() != width, None)
     dates = (text + suffix).str.to_datetime(form, strict=False, time_unit="us")
-    days = dates.dt.timestamp("us").cast(pl.Float64).to_numpy() / PER_DAY["us"]
-    return _checked(days, told, "unix", told, negative_ok=True)
+    return _checked(_days_of(dates), told, "unix", told, negative_ok=True)
+
+
+def _days_of(dates: pl.Series) -> npt.NDArray[np.float64]:
+    """Turn date-times, (E,), into days since 1970; NaN where there is none."""
+    return dates.dt.timestamp("us").cast(pl.Float64).to_numpy() / PER_DAY["us"]
 
 
 def _checked(
