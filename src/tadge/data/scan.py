@@ -30,8 +30,6 @@ class Scan(NamedTuple):
         comments: comment lines.
         comment_row_line: first comment after data that has as many fields as a row.
         bad: rows with another number of fields than expected.
-        bad_line: the first of them.
-        bad_fields: how many fields that one has.
         quoted: some field starts with a quote.
         stray_quote_line: first row with a quote inside an unquoted field, or with something behind a closing quote.
         open_quote_line: row whose quote never closes.
@@ -48,8 +46,6 @@ class Scan(NamedTuple):
     comments: int
     comment_row_line: int
     bad: int
-    bad_line: int
-    bad_fields: int
     quoted: int
     stray_quote_line: int
     open_quote_line: int
@@ -156,8 +152,8 @@ def _walk_row(
 def _scan(
     data: Bytes, delimiter: int, quote: int, expected: int, comment_a: int, comment_b: int, id_a: int, id_b: int
 ) -> Ints:
-    """Count what `Scan` names, (16,), in one pass."""
-    out = np.zeros(16, np.int64)
+    """Count what `Scan` names, (14,), in one pass."""
+    out = np.zeros(14, np.int64)
     ordinary = _ordinary_bytes(delimiter, quote)
     seen = np.zeros(7, np.int64)
     i, line = 0, 0
@@ -167,7 +163,7 @@ def _scan(
         if kind != 0:
             end, fields, _ = _walk_row(data, i, delimiter, NO_BYTE, -1, -1, ordinary, np.zeros(7, np.int64))
             out[kind] += 1
-            out[15] |= out[0] > 0
+            out[13] |= out[0] > 0
             if kind == 2 and out[0] > 0 and fields == expected and out[3] == 0:
                 out[3] = line
             i = end + 1
@@ -178,19 +174,17 @@ def _scan(
         out[0] += 1
         if fields != expected:
             out[4] += 1
-            if out[5] == 0:
-                out[5], out[6] = line, fields
-        if seen[1] and out[8] == 0:
-            out[8] = line
+        if seen[1] and out[6] == 0:
+            out[6] = line
         if seen[2]:
-            out[9] = line
+            out[7] = line
         if seen[5] > longest:
-            out[13] = line
-        if seen[6] and out[14] == 0:
-            out[14] = line
+            out[11] = line
+        if seen[6] and out[12] == 0:
+            out[12] = line
         line += newlines
         i = end + 1
-    out[7], out[10], out[11], out[12] = seen[0], seen[3], seen[4], seen[5]
+    out[5], out[8], out[9], out[10] = seen[0], seen[3], seen[4], seen[5]
     return out
 
 
@@ -228,14 +222,13 @@ def _joined(first: Scan, second: Scan) -> Scan:
     flags = {name: getattr(first, name) | getattr(second, name) for name in ("padded", "zero_led", "late_skips")}
     where = {
         name: getattr(first, name) or (getattr(second, name) and getattr(second, name) + lines)
-        for name in ("comment_row_line", "bad_line", "stray_quote_line", "open_quote_line", "nul_line")
+        for name in ("comment_row_line", "stray_quote_line", "open_quote_line", "nul_line")
     }
     longer = second.longest_id > first.longest_id
     return first._replace(
         **sums,
         **{**flags, "late_skips": flags["late_skips"] or int(first.rows > 0 and second.blank + second.comments > 0)},
         **where,
-        bad_fields=first.bad_fields or second.bad_fields,
         longest_id=max(first.longest_id, second.longest_id),
         longest_id_line=second.longest_id_line + lines if longer else first.longest_id_line,
     )
