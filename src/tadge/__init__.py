@@ -9,6 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tadge.config import ModelConfig as ModelConfig
+    from tadge.config import TrainConfig as TrainConfig
     from tadge.config import WalkConfig as WalkConfig
     from tadge.data import datasets as datasets
     from tadge.data import synthetic as synthetic
@@ -24,11 +26,13 @@ if TYPE_CHECKING:
     from tadge.data.options import ReadOptions as ReadOptions
     from tadge.data.readers import read_events as read_events
     from tadge.data.split import split_by_time as split_by_time
+    from tadge.embedder import TADGE as TADGE
     from tadge.errors import ConfigError as ConfigError
     from tadge.errors import DatasetError as DatasetError
     from tadge.errors import InputError as InputError
     from tadge.errors import MissingExtraError as MissingExtraError
     from tadge.errors import TadgeError as TadgeError
+    from tadge.errors import TrainingError as TrainingError
     from tadge.graph import TemporalGraph as TemporalGraph
     from tadge.walks import Walks as Walks
     from tadge.walks import free_length_distribution as free_length_distribution
@@ -39,9 +43,10 @@ if TYPE_CHECKING:
     from tadge.walks.store import write_walks as write_walks
 
 _HOME = {
-    "tadge.errors": ("ConfigError", "DatasetError", "InputError", "MissingExtraError", "TadgeError"),
+    "tadge.errors": ("ConfigError", "DatasetError", "InputError", "MissingExtraError", "TadgeError", "TrainingError"),
     "tadge.graph": ("TemporalGraph",),
-    "tadge.config": ("WalkConfig",),
+    "tadge.config": ("ModelConfig", "TrainConfig", "WalkConfig"),
+    "tadge.embedder": ("TADGE",),
     "tadge.data": ("datasets", "synthetic"),
     "tadge.data.options": ("ReadOptions",),
     "tadge.data.readers": ("read_events",),

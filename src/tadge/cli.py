@@ -17,7 +17,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tadge.config import Option, WalkConfig, options
+from tadge.config import ModelConfig, Option, TrainConfig, WalkConfig, options
 from tadge.data.options import ReadOptions
 from tadge.errors import ConfigError, TadgeError
 
@@ -45,14 +45,25 @@ EventsFile = Annotated[
 # -- options that are written once, as fields of a config -------------------------------------------------------------
 
 
-def _parameter(one: Option) -> inspect.Parameter:
+PANELS = {
+    "reading": "How to read the file",
+    "walking": "How to walk",
+    "network": "The network",
+    "training": "How to train",
+}
+
+
+def _parameter(one: Option, panel: str) -> inspect.Parameter:
     flag = "--" + one.name.replace("_", "-")
     flags = [f"{flag}/--no-{flag[2:]}"] if one.kind is bool else [flag]
     words = one.help[0].upper() + one.help[1:] + "."
     if one.choices:
         words += f" One of: {', '.join(one.choices)}."
     kind: Any = one.kind | None if one.optional else one.kind
-    annotation = Annotated[kind, typer.Option(*flags, help=words, show_default=one.default is not None)]
+    if one.kind is tuple:
+        kind = tuple[(float,) * len(one.default)]  # type: ignore[misc]
+    shown = typer.Option(*flags, help=words, show_default=one.default is not None, rich_help_panel=panel)
+    annotation = Annotated[kind, shown]
     return inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=annotation)
 
 
@@ -61,7 +72,7 @@ def takes(**configs: type) -> Callable[[Callable[..., None]], Callable[..., None
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         own = [p for p in inspect.signature(command, eval_str=True).parameters.values() if p.name not in configs]
-        added = {name: [_parameter(one) for one in options(config)] for name, config in configs.items()}
+        added = {name: [_parameter(one, PANELS[name]) for one in options(config)] for name, config in configs.items()}
 
         @wraps(command)
         def run(**given: Any) -> None:
@@ -268,6 +279,101 @@ def _walk_lengths(
         _print_json({"starts": found.num_starts, "counts": found.counts.tolist(), "share_within_max_length": cut})
     else:
         print(found)
+
+
+@app.command()
+@takes(reading=ReadOptions, walking=WalkConfig, network=ModelConfig, training=TrainConfig)
+def fit(
+    file: EventsFile,
+    out: Annotated[Path, typer.Option(help="Folder for the model.")],
+    reading: ReadOptions,
+    walking: WalkConfig,
+    network: ModelConfig,
+    training: TrainConfig,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same model.")] = 0,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on where an earlier run stopped.")] = False,
+    checkpoint_seconds: Annotated[float, typer.Option(help="Time between two checkpoints.", min=0.0)] = 60.0,
+    device: Annotated[str | None, typer.Option(help="cpu, cuda, ...; CUDA where there is one.")] = None,
+    threads: Annotated[
+        int | None, typer.Option(help="Threads to compute with; one per core by default.", min=1)
+    ] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Learn vectors from a file of timed links, and keep the model in a folder.
+
+    The folder holds all that is needed later: the vectors, the network and the events. Ctrl-C stops and keeps the best
+    so far; --resume then goes on, to the same model as if nothing had happened.
+
+    Example: tadge fit edges.csv --out model/ --epochs 10
+    """
+    import torch
+
+    from tadge.embedder import TADGE, fit_folder
+    from tadge.report.fit import render, summary
+
+    if threads is not None:
+        torch.set_num_threads(threads)
+    graph, _, _ = _read(file, reading, quiet)
+    model = TADGE(walking, network, training, seed, device=device)
+    progress = None if not quiet else False
+    fit_folder(model, graph, out, resume=resume, checkpoint_seconds=checkpoint_seconds, progress=progress)
+    found = summary(model) | {"path": str(out)}
+    if as_json:
+        _print_json(found)
+    else:
+        from rich.console import Console
+
+        Console().print(render(found))
+    if model.stopped_ == "interrupted":
+        print("stopped; the best so far is kept, and --resume goes on from here", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED)
+
+
+@app.command()
+@takes(reading=ReadOptions)
+def embed(
+    model: Annotated[Path, typer.Argument(help="Folder of a model that tadge fit made.")],
+    out: Annotated[Path, typer.Option(help="File to write: .parquet, .npz, or .txt, .vec or .w2v for word2vec text.")],
+    reading: ReadOptions,
+    at: Annotated[
+        str | None, typer.Option(help="As of this moment: a date, or a number of days on the graph's clock.")
+    ] = None,
+    events: Annotated[
+        str | None, typer.Option(help="File of a longer history of the same kind; the model's own by default.")
+    ] = None,
+    latest: Annotated[int, typer.Option(help="Latest occurrences that a node is the mean of.", min=1)] = 5,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write a vector for every node, with your ids, as of the end or of any moment.
+
+    Only what happened until then is used. With --events the vectors come from a longer history than the model has
+    learned from; nodes that are new in it are embedded through those that they link to.
+
+    Example: tadge embed model/ --out vectors.parquet --at 2015-06-30
+    """
+    from tadge.embedder import TADGE
+    from tadge.train.vectors import _form, write_vectors
+
+    _form(out)
+    fitted = TADGE.load(model)
+    graph = fitted.graph_ if events is None else _read(events, reading, quiet)[0]
+    vectors = fitted.embed(at=_moment_of(at), graph=graph, latest=latest)
+    write_vectors(out, graph.ids, vectors)
+    if as_json:
+        sizes = {"nodes": vectors.shape[0], "dim": vectors.shape[1]}
+        _print_json({"written": str(out), **sizes, "at": at, "graph": graph.fingerprint})
+    else:
+        print(f"{out}: {vectors.shape[0]:,} vectors of {vectors.shape[1]} numbers")
+
+
+def _moment_of(text: str | None) -> float | str | None:
+    """Take a number as a number, anything else as a date."""
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return text
 
 
 @datasets_app.command("list")

@@ -13,7 +13,7 @@ from typing import Any
 
 from tadge.errors import ConfigError
 
-KINDS = {int: "a whole number", float: "a number", bool: "True or False", str: "a text"}
+KINDS = {int: "a whole number", float: "a number", bool: "True or False", str: "a text", tuple: "numbers"}
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Option:
 
     Attributes:
         name: the field's name.
-        kind: int, float, bool or str.
+        kind: int, float, bool, str, or tuple for as many numbers as the default has.
         default: the value it has unless told otherwise.
         help: one line for people.
         low: the smallest value allowed, or None.
@@ -45,7 +45,7 @@ class Option:
         if self.choices:
             words = " or ".join(filter(None, [", ".join(self.choices[:-1]), self.choices[-1]]))
         else:
-            words = KINDS[self.kind]
+            words = f"{len(self.default)} numbers" if self.kind is tuple else KINDS[self.kind]
             if self.low is not None and self.high is not None:
                 words += f" from {self.low:,} to {self.high:,}"
             elif self.low is not None:
@@ -64,14 +64,18 @@ class Option:
             raise self._complaint("wrong kind of value", value) from None
         if self.choices and taken not in self.choices:
             raise self._complaint("unknown choice", value)
-        if self.kind in (int, float):
-            if math.isnan(taken):
-                raise self._complaint("not a number", value)
-            if self.low is not None and taken < self.low:
-                raise self._complaint("value too small", value)
-            if self.high is not None and taken > self.high:
-                raise self._complaint("value too large", value)
+        if self.kind in (int, float, tuple):
+            for number in taken if self.kind is tuple else (taken,):
+                self._check_limits(number, value)
         return taken
+
+    def _check_limits(self, number: float, value: Any) -> None:
+        if math.isnan(number):
+            raise self._complaint("not a number", value)
+        if self.low is not None and number < self.low:
+            raise self._complaint("value too small", value)
+        if self.high is not None and number > self.high:
+            raise self._complaint("value too large", value)
 
     def _as_kind(self, value: Any) -> Any:
         if self.kind is bool or isinstance(value, bool):
@@ -84,6 +88,10 @@ class Option:
             return str(value)
         if isinstance(value, str):
             raise TypeError
+        if self.kind is tuple:
+            if len(value) != len(self.default):
+                raise ValueError
+            return tuple(float(number) for number in value)
         return operator.index(value) if self.kind is int else float(value)
 
     def _complaint(self, what: str, value: Any) -> ConfigError:
@@ -153,13 +161,72 @@ class ModelConfig:
     dim: int = option(128, "width of every vector", low=1, high=65_536)
     heads: int = option(4, "attention heads, each as wide as the model", low=1, high=1_024)
     blocks: int = option(3, "blocks of the encoder, and of the decoder", low=1, high=1_000)
-    dropout: float = option(0.1, "share of inner values that training leaves out", low=0.0, high=0.99)
+    dropout: float = option(0.0, "share of inner values that training leaves out", low=0.0, high=0.99)
     queries: str = option(
         "next",
         "what the decoder asks with: the next vertex (the paper: it has seen the edge), or only the vertex itself",
         choices=("next", "self"),
     )
     structure: bool = option(True, "whether structure embeddings are learned and added")
+    residual: bool = option(True, "whether a block adds its input to its result; the paper's form does not")
 
     def __post_init__(self) -> None:
         check_options(self)
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """Say how to train."""
+
+    epochs: int = option(20, "most passes over the walks", low=1, high=1_000_000)
+    batch_size: int = option(200, "walks per step, in whole windows", low=2, high=10_000_000)
+    lr: float = option(1e-3, "learning rate, after the warm-up", low=1e-8, high=1.0)
+    window: int = option(10, "walks, in order of their start, whose structures are compared with each other", low=2)
+    window_step: int = option(9, "walks from one window to the next; less than a window, so that they overlap", low=1)
+    init: str = option(
+        "deepwalk", "initial vectors: deepwalk, node2vec, line, random, or a file of vectors (.parquet, .npz, .txt)"
+    )
+    precision: str = option(
+        "auto", "number format of the network: auto takes what is faster here", choices=("auto", "float32", "bfloat16")
+    )
+    negatives: int = option(100, "vertices drawn as wrong answers in every step; -1: all there are", low=-1)
+    weights: tuple[float, float, float, float] = option(
+        (1.0, 1.0, 1.0, 1.0),
+        "weights of the losses: self-identification, intervals, edges, ToE",
+        low=0.0,
+        high=1e6,
+    )
+    warmup: float = option(0.05, "share of all steps in which the learning rate rises", low=0.0, high=1.0)
+    clip: float = option(1.0, "largest length of a step's gradient; longer ones are shortened", low=1e-8)
+    held_out: float = option(0.05, "share of the walks that early stopping looks at; 0: none", low=0.0, high=0.5)
+    patience: int = option(5, "epochs without a better loss on the held-out walks before training stops", low=1)
+    resample: bool = option(False, "whether every epoch walks anew, or all use the same walks")
+    unknown: float = option(
+        0.02, "share of vertices hidden in a step, so that unknown ones can be met", low=0.0, high=0.9
+    )
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        check_windows(self.window, self.window_step)
+        if self.batch_size < self.window:
+            expected, found = f"at least a window of {self.window} walks", str(self.batch_size)
+            raise ConfigError(
+                "no window fits",
+                expected=expected,
+                found=found,
+                cure="raise batch_size or lower window",
+                where="batch_size",
+            )
+
+
+def check_windows(window: int, step: int, num_walks: int | None = None) -> None:
+    """Make sure that windows overlap and save work (Lemma 2): 1 <= step < window, window^2 - 3 window + 3 < walks."""
+    if not 1 <= step < window:
+        expected, found = f"from 1 to {window - 1}, so that windows overlap", str(step)
+        cure = "lower window_step or raise window"
+        raise ConfigError("windows do not overlap", expected=expected, found=found, cure=cure, where="window_step")
+    least = max(window * window - 3 * window + 4, window)
+    if num_walks is not None and num_walks < least:
+        expected, found = f"at least {least:,} walks for windows of {window}", f"{num_walks:,}"
+        cure = "lower window or sample more walks"
+        raise ConfigError("windows save no work", expected=expected, found=found, cure=cure, where="window")

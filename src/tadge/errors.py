@@ -43,3 +43,7 @@ class DatasetError(TadgeError):
 
 class MissingExtraError(TadgeError):
     """An optional package that is not installed."""
+
+
+class TrainingError(TadgeError):
+    """A training run that cannot go on."""

@@ -114,3 +114,8 @@ def date_text(days: float, clock: str) -> str:
 def squash(toe: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Map ToE in days, any shape, into [0, 1): 2 arctan(delta) / pi, the form that enters the model."""
     return np.arctan(toe) * (2 / np.pi)
+
+
+def unsquash(squashed: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Map squashed values, any shape, back to days; what is not in [0, 1) is brought to its edge first."""
+    return np.tan(np.clip(squashed, 0.0, np.nextafter(1.0, 0.0)) * (np.pi / 2))

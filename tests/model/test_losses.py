@@ -5,6 +5,7 @@ import pytest
 import torch
 
 import tadge
+from tadge.config import check_windows
 from tadge.model import losses
 
 
@@ -26,7 +27,7 @@ def test_self_identification_is_a_loop_in_numpy():
     edges, vectors = rand(7, 4), rand(9, 4, seed=1)
     own = torch.tensor([0, 3, 3, 8, 1, 2, 0])
     expected = np.mean([printed((vectors @ edges[i]).numpy(), int(own[i]), range(9)) for i in range(7)])
-    assert float(losses.self_identification(edges, vectors, own)) == pytest.approx(expected, rel=1e-10)
+    assert float(losses.self_identification(edges, vectors, own).loss) == pytest.approx(expected, rel=1e-10)
 
 
 def test_edge_reconstruction_is_a_loop_in_numpy():
@@ -40,7 +41,7 @@ def test_edge_reconstruction_is_a_loop_in_numpy():
             scores = pool @ nodes[i].numpy()
             allowed = [c for c in range(len(pool)) if c == j or (c != i and not (c < 6 and vertex[c] == vertex[j]))]
             terms.append(printed(scores, j, allowed))
-        found = float(losses.edge_reconstruction(nodes, ends, vertex, extra))
+        found = float(losses.edge_reconstruction(nodes, ends, vertex, extra).loss)
         assert found == pytest.approx(np.mean(terms), rel=1e-10)
 
 
@@ -78,8 +79,8 @@ def test_gradients():
     ends, windows = torch.tensor([[0, 1], [3, 4]]), torch.tensor([[0, 1], [2, 3]])
     toe, begin = torch.rand(2, dtype=torch.float64), rand(5, seed=3)
     for loss in (
-        lambda n, v, w: losses.self_identification(n, v, own),
-        lambda n, v, w: losses.edge_reconstruction(n, ends, vertex, v),
+        lambda n, v, w: losses.self_identification(n, v, own).loss,
+        lambda n, v, w: losses.edge_reconstruction(n, ends, vertex, v).loss,
         lambda n, v, w: losses.toe_regression(n, ends, toe, w),
         lambda n, v, w: losses.interval_regression(n, begin, windows, w),
     ):
@@ -89,19 +90,19 @@ def test_gradients():
 def test_a_sure_answer_has_finite_loss_and_gradient():
     for sure in (1e4, -1e4):
         scores = torch.tensor([[sure, 0.0, 0.0]], requires_grad=True)
-        loss = losses.one_of_many(scores, torch.tensor([0]))
+        loss = losses.one_of_many(scores, torch.tensor([0])).loss
         loss.backward()
         assert torch.isfinite(loss)
         assert torch.isfinite(scores.grad).all()
 
 
 def test_lemma_2_and_the_overlap_are_checked():
-    losses.check_windows(window=10, step=1, num_walks=74)  # 100 - 30 + 3 = 73 < 74
+    check_windows(window=10, step=1, num_walks=74)  # 100 - 30 + 3 = 73 < 74
     with pytest.raises(tadge.ConfigError, match="at least 74 walks for windows of 10; found 73"):
-        losses.check_windows(10, 1, 73)
+        check_windows(10, 1, 73)
     for step in (0, 10, 11):
         with pytest.raises(tadge.ConfigError, match="do not overlap"):
-            losses.check_windows(10, step, 1000)
+            check_windows(10, step, 1000)
     # what docs/method.md says of the lemma: 8 walks meet it for windows of 4, which have 60 / 2 pairs against 56 / 2
-    losses.check_windows(4, 1, 8)
+    check_windows(4, 1, 8)
     assert (8 - 4 + 1) * 4 * 3 > 8 * 7

@@ -13,9 +13,11 @@ WINDOWS = torch.tensor([[3, 0, 5], [1, 4, 2]])
 MAX_LENGTH = 6
 
 
-def make(queries="next", structure=True, blocks=2, heads=2, dim=3, seed=0):
+def make(queries="next", structure=True, blocks=2, heads=2, dim=3, seed=0, residual=True):
     torch.manual_seed(seed)
-    config = ModelConfig(dim=dim, heads=heads, blocks=blocks, dropout=0.0, queries=queries, structure=structure)
+    config = ModelConfig(
+        dim=dim, heads=heads, blocks=blocks, dropout=0.0, queries=queries, structure=structure, residual=residual
+    )
     network = Network(config, MAX_LENGTH).double()
     with torch.no_grad():
         for name, parameter in network.named_parameters():
@@ -104,9 +106,10 @@ class Plain:
             h = asking = self.lstm(x, toe)
         queries = self.attention("encoder.0", asking, asking, masked=True)
         for n in range(self.config.blocks):
-            h = self.block(f"encoder.{n}", h, h)
+            h = self.block(f"encoder.{n}", h, h) + self.config.residual * h
         for n in range(self.config.blocks):
-            queries = self.block(f"decoder.{n}", queries, h)
+            made = self.block(f"decoder.{n}", queries, h)
+            queries = made + queries if n and self.config.residual else made
         return queries
 
     def structure_of(self, edges, i):  # Eq. 24 with rows after i replaced by the end's
@@ -116,8 +119,9 @@ class Plain:
 
 @pytest.mark.parametrize("queries", ["next", "self"])
 @pytest.mark.parametrize("blocks", [1, 3])
-def test_every_equation_in_plain_numpy(queries, blocks):
-    network, x, toe, end, packing = make(queries, blocks=blocks)
+@pytest.mark.parametrize("residual", [False, True], ids=["printed", "residual"])
+def test_every_equation_in_plain_numpy(queries, blocks, residual):
+    network, x, toe, end, packing = make(queries, blocks=blocks, residual=residual)
     out = network(x, toe, end, packing, WINDOWS)
     plain = Plain(network)
     found = {name: packing.pad(getattr(out, name)).detach().numpy() for name in ("edges", "nodes")}

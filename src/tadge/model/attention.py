@@ -23,11 +23,15 @@ class Block(nn.Module):
         heads: number of heads H.
         dropout: share of the feed-forward network's inner values that training leaves out.
         query_dim: width of what the queries are made of; D by default.
+        residual: add what the queries are made of to the result, where it is as wide; the paper does not.
     """
 
-    def __init__(self, dim: int, heads: int, dropout: float, query_dim: int | None = None) -> None:
+    def __init__(
+        self, dim: int, heads: int, dropout: float, query_dim: int | None = None, residual: bool = False
+    ) -> None:
         super().__init__()
         self.dim, self.heads = dim, heads
+        self.residual = residual and (query_dim or dim) == dim
         self.queries = nn.Linear(query_dim or dim, heads * dim, bias=False)
         self.keys = nn.Linear(dim, heads * dim, bias=False)
         self.values = nn.Linear(dim, heads * dim, bias=False)
@@ -43,7 +47,8 @@ class Block(nn.Module):
 
     def forward(self, query_rows: Tensor, context: Tensor, attend: Attend) -> Tensor:
         """Return the embedding of every row, (R, D)."""
-        return self.feed_forward(self.attention(query_rows, context, attend))  # type: ignore[no-any-return]
+        made = self.feed_forward(self.attention(query_rows, context, attend))  # (R, D)                   Eq. 17, 23, 30
+        return made + query_rows if self.residual else made  # type: ignore[no-any-return]
 
 
 class FeedForward(nn.Module):
@@ -99,5 +104,21 @@ def among_walks(packing: Packing, windows: Tensor) -> Attend:
         q, k, v = (each[rows].transpose(2, 3) for each in (q, k, v))  # (W, L, H, S, D)
         z = functional.scaled_dot_product_attention(q, k, v).transpose(2, 3)  # (W, L, S, H, D)
         return z[window[packing.walk_of], packing.step_of, spot[packing.walk_of]]  # (R, H, D)
+
+    return attend
+
+
+def among_rows(rows: Tensor, there: Tensor) -> Attend:
+    """Let every query attend to rows of its own.
+
+    Args:
+        rows: (n, S) what each query looks at.
+        there: (n, S) bool, which of them count.
+    """
+
+    def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        k, v = (each[rows].transpose(1, 2) for each in (k, v))  # (n, H, S, D)
+        mask = there[:, None, None, :]
+        return functional.scaled_dot_product_attention(q[:, :, None], k, v, attn_mask=mask)[:, :, 0]  # (n, H, D)
 
     return attend

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from tadge.errors import ConfigError
+
+class Choice(NamedTuple):
+    """Hold the answers to questions with one right candidate each.
+
+    Attributes:
+        loss: the mean cross-entropy.
+        chosen: (n,) the likeliest candidate of each question.
+        right: (n,) the right one.
+    """
+
+    loss: Tensor
+    chosen: Tensor
+    right: Tensor
 
 
-def one_of_many(scores: Tensor, target: Tensor, excluded: Tensor | None = None) -> Tensor:
-    """Return the softmax cross-entropy as the paper prints it, averaged over rows.
+def one_of_many(scores: Tensor, target: Tensor, excluded: Tensor | None = None) -> Choice:
+    """Ask the softmax cross-entropy as the paper prints it, averaged over rows.
 
     For every row: minus the log of the target's share, minus the log of (1 - share) of every other candidate.
 
@@ -25,10 +39,11 @@ def one_of_many(scores: Tensor, target: Tensor, excluded: Tensor | None = None) 
     right = log_share.gather(1, target[:, None])[:, 0]  # (n,)
     share = log_share.exp().scatter(1, target[:, None], 0.0)  # (n, C): of all but the target
     tiny = torch.finfo(share.dtype).eps
-    return -(right + torch.log1p(-share.clamp(max=1 - tiny)).sum(1)).mean()
+    loss = -(right + torch.log1p(-share.clamp(max=1 - tiny)).sum(1)).mean()
+    return Choice(loss, scores.detach().argmax(1), target)
 
 
-def self_identification(edges: Tensor, vectors: Tensor, own: Tensor) -> Tensor:
+def self_identification(edges: Tensor, vectors: Tensor, own: Tensor) -> Choice:
     """Ask every row's edge formation embedding which vertex it belongs to (Eq. 32).
 
     Args:
@@ -39,7 +54,7 @@ def self_identification(edges: Tensor, vectors: Tensor, own: Tensor) -> Tensor:
     return one_of_many(edges @ vectors.T, own)
 
 
-def edge_reconstruction(nodes: Tensor, ends: Tensor, vertex: Tensor, negatives: Tensor | None = None) -> Tensor:
+def edge_reconstruction(nodes: Tensor, ends: Tensor, vertex: Tensor, negatives: Tensor | None = None) -> Choice:
     """Ask every end of every edge which row is its other end (Eq. 35).
 
     The candidates are all rows of the batch and sampled others; neither the asking row itself (its own product is the
@@ -98,16 +113,3 @@ def interval_regression(structures: Tensor, begin: Tensor, windows: Tensor, weig
     score = (structures @ weight)[windows]  # (W, S)
     error = score[:, one] + score[:, other] - apart.to(score.dtype)
     return (error**2).sum(1).mean() / (size * (size - 1))
-
-
-def check_windows(window: int, step: int, num_walks: int) -> None:
-    """Make sure that windows overlap and save work (Lemma 2): 1 <= step < window, window^2 - 3 window + 3 < walks."""
-    if not 1 <= step < window:
-        expected, found = f"from 1 to {window - 1}, so that windows overlap", str(step)
-        cure = "lower window_step or raise window"
-        raise ConfigError("windows do not overlap", expected=expected, found=found, cure=cure, where="window_step")
-    least = window * window - 3 * window + 4
-    if num_walks < least:
-        expected, found = f"at least {least:,} walks for windows of {window}", f"{num_walks:,}"
-        cure = "lower window or sample more walks"
-        raise ConfigError("windows save no work", expected=expected, found=found, cure=cure, where="window")

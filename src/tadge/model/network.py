@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from tadge.config import ModelConfig
-from tadge.model.attention import Block, FeedForward, among_walks, within_walks
+from tadge.model.attention import Block, FeedForward, among_rows, among_walks, within_walks
 from tadge.model.packing import Packing
 from tadge.model.time_lstm import TimeLSTM
 
@@ -39,16 +39,17 @@ class Network(nn.Module):
     def __init__(self, config: ModelConfig, max_length: int) -> None:
         super().__init__()
         self.config, self.max_length = config, max_length
-        dim, heads, dropout = config.dim, config.heads, config.dropout
+        dim, heads, dropout, residual = config.dim, config.heads, config.dropout, config.residual
         self.time_lstm = TimeLSTM(dim)
-        self.encoder = nn.ModuleList(Block(dim, heads, dropout) for _ in range(config.blocks))
+        self.encoder = nn.ModuleList(Block(dim, heads, dropout, residual=residual) for _ in range(config.blocks))
         self.decoder = nn.ModuleList(
-            Block(dim, heads, dropout, query_dim=dim if n else heads * dim) for n in range(config.blocks)
+            Block(dim, heads, dropout, dim if n else heads * dim, residual) for n in range(config.blocks)
         )
         if config.structure:
             self.end_row = nn.Parameter(torch.zeros(dim))  # edge formation embedding of the end of a sequence
             self.structure = Block(dim, heads, dropout)
         self.fusion = FeedForward(dim, dim, dropout)
+        nn.init.constant_(self.fusion.norm.weight, dim**-0.25)  # products of two results are of order 1 at first
 
     def forward(self, x: Tensor, toe: Tensor, end: Tensor, packing: Packing, windows: Tensor) -> Embedded:
         """Embed a batch.
@@ -96,7 +97,34 @@ class Network(nn.Module):
 
     def structure_by_step(self, edges: Tensor, packing: Packing, windows: Tensor) -> Tensor:
         """Return the structure embedding that every row may see, (R, D): that of its walk up to this row."""
+        h = self.structure_input(edges, packing)
+        return self.structure(h, h, among_walks(packing, windows))  # type: ignore[no-any-return]
+
+    def structure_input(self, edges: Tensor, packing: Packing) -> Tensor:
+        """Sum every walk up to each row, (R, D); places that are not there yet count as the end of a sequence."""
         so_far = packing.pack(packing.pad(edges).cumsum(1))  # (R, D)
         left = (self.max_length - 1 - packing.step_of).to(edges.dtype)  # (R,)
-        h = so_far + left[:, None] * self.end_row  # (R, D)                                                   Eq. 24
-        return self.structure(h, h, among_walks(packing, windows))  # type: ignore[no-any-return]
+        return so_far + left[:, None] * self.end_row  # (R, D)                                                Eq. 24
+
+    def last_rows(
+        self, x: Tensor, toe: Tensor, end: Tensor, packing: Packing, asked: Tensor, others: Tensor, there: Tensor
+    ) -> Tensor:
+        """Return the final representation of the last vertex of some walks, (n, D), each in a window of its own.
+
+        Args:
+            x: (R, D), as in `forward`.
+            toe: (R,).
+            end: (D,).
+            packing: where the rows are.
+            asked: (n,) walks.
+            others: (n, S) the walks that each is compared with; itself among them.
+            there: (n, S) bool, which of them are.
+        """
+        edges = self.edge_formation(x, toe, end, packing)
+        own = packing.last_rows[asked]  # (n,)
+        if not self.config.structure:
+            return self.fusion(edges[own])  # type: ignore[no-any-return]
+        h = self.structure_input(edges, packing)
+        step = torch.minimum(packing.lengths[others], packing.lengths[asked][:, None]) - 1  # (n, S)
+        structures = self.structure(h[own], h, among_rows(packing.rows[others, step], there))  # (n, D)
+        return self.fusion(edges[own] + structures)  # type: ignore[no-any-return]

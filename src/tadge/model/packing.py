@@ -76,6 +76,12 @@ class Packing:
         walk = torch.arange(self.lengths.numel(), device=self.lengths.device)
         return first[self.lengths - 1] + walk
 
+    @cached_property
+    def edges(self) -> Tensor:
+        """Give the rows of both ends of every edge, (M, 2): a row and the one before it in its walk."""
+        later = torch.arange(self.counts[0], self.num_rows, device=self.lengths.device)
+        return torch.stack([self.rows[self.walk_of[later], self.step_of[later] - 1], later], dim=1)
+
     def pack(self, padded: Tensor) -> Tensor:
         """Take the rows that are there out of a padded tensor, (B, L, ...) to (R, ...)."""
         return padded[self.walk_of, self.step_of]

@@ -1,0 +1,393 @@
+"""TADGE, the estimator: learn from a graph, embed its nodes, answer who, when and who else."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import asdict
+from hashlib import blake2b
+from importlib.metadata import version
+from os import PathLike
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from tadge.asof import AsOf, Vectors
+from tadge.config import ModelConfig, Option, TrainConfig, WalkConfig
+from tadge.errors import InputError
+from tadge.graph import TemporalGraph
+from tadge.kernels import Days, Ints
+from tadge.model.tasks import Tasks
+from tadge.seeding import check_seed, stream
+from tadge.train.batches import Sequences, batch_windows, pack_batch, window_starts
+from tadge.train.checkpoint import KIND as CHECKPOINT
+from tadge.train.checkpoint import Run, Saver, read_checkpoint, restore
+from tadge.train.folder import has_folder, one_writer, read_folder, remove_kind, write_folder
+from tadge.train.graph_file import graph_from, graph_tensors
+from tadge.train.heads import MOST_PAIRS, apply_head, ridge, timed_pairs
+from tadge.train.initialise import initial_vectors
+from tadge.train.loop import Trainer
+from tadge.train.memory import available, check_memory, estimate
+from tadge.train.precision import faster_precision
+from tadge.train.progress import Progress
+from tadge.train.source import WalkSource
+from tadge.train.table import Table
+from tadge.units import Moment, date_text, moment, squash, unsquash
+from tadge.walks.sampler import Walks
+
+LATEST = 5  # occurrences whose mean a node is
+MODEL = "model"
+_LATEST = Option("latest", int, LATEST, "latest occurrences that a node is the mean of", low=1)
+_K = Option("k", int, 10, "how many nodes", low=1)
+
+Nodes = Sequence[Any] | npt.NDArray[Any] | int | str | None
+At = Moment | Sequence[float] | npt.NDArray[np.float64] | None
+
+
+class TADGE:
+    """Embed the nodes of a temporal graph so that who connects, when, and how long it takes is kept.
+
+    Args:
+        walks: how to walk.
+        model: how large the network is.
+        train: how to train.
+        seed: the same seed gives the same vectors, at the same number of threads and in the same number format.
+        device: "cpu", "cuda", ...; by default CUDA where there is one.
+
+    Attributes:
+        graph_: the graph it was fitted to.
+        history_: figures of every epoch: losses, F1 scores, errors, seconds, walks per second, memory.
+        stopped_: why training stopped: "done", "early" or "interrupted".
+        precision_: the number format it was trained in.
+    """
+
+    def __init__(
+        self,
+        walks: WalkConfig | None = None,
+        model: ModelConfig | None = None,
+        train: TrainConfig | None = None,
+        seed: int = 0,
+        *,
+        device: str | None = None,
+    ) -> None:
+        self.walks, self.model, self.train = walks or WalkConfig(), model or ModelConfig(), train or TrainConfig()
+        self.seed = check_seed(seed)
+        self.device = device
+
+    # -- learning -----------------------------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        graph: TemporalGraph,
+        *,
+        walks: Walks | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+        resume: bool = False,
+        checkpoint_seconds: float = 60.0,
+        progress: bool | None = None,
+    ) -> TADGE:
+        """Learn from a graph; Ctrl-C stops and keeps the best so far.
+
+        Args:
+            graph: what happened.
+            walks: train on these walks of the graph, instead of walking.
+            checkpoint: a folder to keep the run in, so that it can go on after a stop.
+            resume: go on from that folder where there is a run in it.
+            checkpoint_seconds: time between two checkpoints; 0: after every step.
+            progress: whether to show epoch, losses, walks per second and time left; by default where people can see it.
+        """
+        about = self._about(graph, walks)
+        run = None
+        if resume and checkpoint is not None and has_folder(checkpoint, CHECKPOINT):
+            run = read_checkpoint(checkpoint, about)
+        with Progress(progress) as show, one_writer(checkpoint) if checkpoint is not None else nullcontext():
+            trainer = self._trainer(graph, walks, run, show)
+            save = Saver(checkpoint, about, checkpoint_seconds)
+            show.begin(trainer)
+            self.stopped_ = trainer.run(show.step, save)
+            if self.stopped_ == "interrupted":
+                save.now(trainer)
+        trainer.keep_best()
+        self._keep(graph, trainer.tasks, trainer.table.values, trainer.precision, trainer.position.history)
+        self.toe_head_ = self._learn_toe_head()
+        return self
+
+    def _trainer(self, graph: TemporalGraph, walks: Walks | None, run: Run | None, show: Progress) -> Trainer:
+        device = torch.device(self.device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        source = WalkSource(graph, self.walks, self.train, self.seed, walks)
+        if source.note:
+            show.say(source.note)
+        tasks = self._tasks()
+        num_weights = sum(weight.numel() for weight in tasks.parameters())
+        need = estimate(graph.num_nodes, num_weights, self.model, self.train, source.mean_length)
+        show.say(f"training takes {need}")
+        check_memory(need, available())
+        empty = torch.zeros(graph.num_nodes + 2, self.model.dim)
+        table = self._initial_table(graph, show) if run is None else empty
+        precision = self.train.precision if run is None else run[1]["precision"]
+        trainer = Trainer(tasks.to(device), Table(table.to(device)), source, self.train, precision, self.seed)
+        if precision == "auto":
+            trainer.precision = faster_precision(trainer.try_step)
+        if run is not None:
+            restore(trainer, *run)
+        return trainer
+
+    def _learn_toe_head(self) -> Days:
+        """Learn how long edges take from both ends as they were when the target joined, (2 D + 1,)."""
+        pairs = timed_pairs(self.graph_, MOST_PAIRS, self.seed)
+        return ridge(self._pair_features(self._view(None), pairs.src, pairs.dst, pairs.at), pairs.toe)
+
+    def _tasks(self) -> Tasks:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(int(stream(self.seed, "weights") >> np.uint64(1)))
+            return Tasks(self.model, self.walks.max_length)
+
+    def _initial_table(self, graph: TemporalGraph, show: Progress) -> torch.Tensor:
+        """Make the table: vectors of the wanted method, brought to a mean length of 1, and two random rows."""
+        with show.part(f"initial vectors ({self.train.init})") as report:
+            vectors = initial_vectors(graph, self.train.init, self.model.dim, self.seed, report)
+        rng = np.random.default_rng(int(stream(self.seed, "further rows")))
+        scale = float(np.sqrt(np.mean(np.sum(vectors[graph.degree > 0].astype(np.float64) ** 2, axis=1))))
+        further = rng.standard_normal((2, self.model.dim)) / math.sqrt(self.model.dim)
+        table = np.concatenate([vectors / (scale or 1.0), further]).astype(np.float32)
+        return torch.from_numpy(table)
+
+    def _keep(
+        self, graph: TemporalGraph, tasks: Tasks, table: torch.Tensor, precision: str, history: list[dict[str, Any]]
+    ) -> None:
+        self.graph_, self.tasks_, self.table_ = graph, tasks.eval(), table
+        self.precision_, self.history_ = precision, history
+        self._views: WeakKeyDictionary[TemporalGraph, AsOf] = WeakKeyDictionary()
+
+    def _about(self, graph: TemporalGraph, walks: Walks | None) -> dict[str, Any]:
+        about = {"walks": asdict(self.walks), "model": asdict(self.model), "train": asdict(self.train)}
+        given = None if walks is None else blake2b(walks.nodes.tobytes() + walks.tov.tobytes(), digest_size=12)
+        about |= {"seed": self.seed, "graph": graph.fingerprint, "given walks": given and given.hexdigest()}  # type: ignore[dict-item]
+        return json.loads(json.dumps(about))  # type: ignore[no-any-return]
+
+    # -- answers ------------------------------------------------------------------------------------------------------
+
+    def embed(
+        self, nodes: Nodes = None, at: At = None, *, graph: TemporalGraph | None = None, latest: int = LATEST
+    ) -> Vectors:
+        """Return a vector for every node asked for, (n, D), as of a moment, from what happened until then.
+
+        A node is the mean over its latest occurrences at or before that moment. Nodes that joined after training are
+        embedded through the nodes that their chains pass; nodes that have not joined yet, as the unknown vertex.
+
+        Args:
+            nodes: node numbers, or ids that are texts; all nodes by default.
+            at: days on the graph's clock or a date, one for all or one each; the end by default.
+            graph: what happened, where that is more than the model was fitted to; node numbers are then this graph's.
+            latest: how many occurrences.
+        """
+        view = self._view(graph)
+        numbers = node_numbers(view.graph, nodes, "nodes")
+        return view.nodes(numbers, _moments(view.graph, at, numbers.size), _LATEST.check(latest))
+
+    @torch.inference_mode()
+    def embed_walks(self, walks: Walks) -> Vectors:
+        """Return the representation of each node in each walk, (W, L, D); NaN beyond a walk's length.
+
+        The walks are of the graph that the model was fitted to, or of one with the same nodes. Walks are compared with
+        each other in windows, in order of their start.
+        """
+        view = self._view(None)
+        sequences, window = Sequences.of(walks, view.rows), min(self.train.window, len(walks))
+        result = np.full((*walks.nodes.shape, self.model.dim), np.nan, np.float32)
+        starts = window_starts(len(sequences), window, window)
+        for windows in batch_windows(starts, window, max(window, self.train.batch_size)):
+            batch = pack_batch(sequences, windows, len(self.table_) - 2, device=self.table_.device)
+            made = self.tasks_.embed(batch, self.table_[batch.rows]).nodes.float().cpu().numpy()
+            walk = np.empty(windows.size, np.int64)
+            walk[batch.windows.cpu().numpy().reshape(-1)] = sequences.order[windows.reshape(-1)]
+            packing = batch.packing
+            result[walk[packing.walk_of.cpu().numpy()], packing.step_of.cpu().numpy()] = made
+        return result
+
+    def score_links(
+        self, src: Nodes, dst: Nodes, at: At = None, *, graph: TemporalGraph | None = None
+    ) -> npt.NDArray[np.float32]:
+        """Score links src -> dst, (n,): the product of their vectors as of a moment; higher is likelier (Eq. 35).
+
+        Args:
+            src: node numbers, or ids that are texts.
+            dst: as many.
+            at: as in `embed`.
+            graph: as in `embed`.
+        """
+        view = self._view(graph)
+        one, other, moments = _pairs(view.graph, src, dst, at)
+        both = self._as_of(view, np.concatenate([one, other]), np.concatenate([moments, moments]), LATEST)
+        return np.einsum("nd,nd->n", both[: one.size], both[one.size :])  # type: ignore[no-any-return]
+
+    def predict_toe(
+        self, src: Nodes, dst: Nodes, at: At = None, *, graph: TemporalGraph | None = None, squashed: bool = False
+    ) -> Days:
+        """Guess how long it takes until src links to dst, (n,) days since dst last joined.
+
+        This is the linear form of Eq. 36, learned from vectors as of the moment at which targets join.
+
+        Args:
+            src: node numbers, or ids that are texts.
+            dst: as many.
+            at: as in `embed`.
+            graph: as in `embed`.
+            squashed: return 2 arctan(days) / pi instead, as the model regresses it.
+        """
+        view = self._view(graph)
+        one, other, moments = _pairs(view.graph, src, dst, at)
+        guess = apply_head(self._pair_features(view, one, other, moments), self.toe_head_)
+        guess = np.clip(guess, 0.0, float(squash(self.graph_.toe_values().max(initial=0.0))))
+        return guess if squashed else unsquash(guess)
+
+    def similar(self, node: int | str, k: int = 10, *, at: Moment | None = None) -> list[tuple[Any, float]]:
+        """List the `k` nodes nearest to a node by cosine, as (id, cosine), nearest first."""
+        vectors = self.embed(at=at)
+        (own,) = node_numbers(self.graph_, node, "node")
+        length = np.linalg.norm(vectors, axis=1)
+        cosine = vectors @ vectors[own] / np.maximum(length * length[own], 1e-12)
+        cosine[own] = -np.inf
+        best = np.argsort(-cosine, kind="stable")[: min(_K.check(k), cosine.size - 1)]
+        return [(self.graph_.ids[number], float(cosine[number])) for number in best]
+
+    def _pair_features(self, view: AsOf, src: Ints, dst: Ints, at: Days) -> Vectors:
+        """Put together the vectors of both ends, (n, 2 D): who acts in the mean, who is linked to in its latest."""
+        return np.concatenate([self._as_of(view, src, at, LATEST), self._as_of(view, dst, at, 1)], axis=1)
+
+    def _as_of(self, view: AsOf, nodes: Ints, at: Days, count: int) -> Vectors:
+        """Embed nodes, (n,), as of moments, (n,), each distinct pair once."""
+        distinct, place = np.unique(np.stack([at, nodes.astype(np.float64)]), axis=1, return_inverse=True)
+        return view.nodes(distinct[1].astype(np.int64), distinct[0].copy(), count)[place.reshape(-1)]
+
+    def _view(self, graph: TemporalGraph | None) -> AsOf:
+        """Give what embeds a graph's nodes; those that were not there in training have the unknown row."""
+        if not hasattr(self, "graph_"):
+            raise InputError("the model is not fitted", cure="call fit first, or TADGE.load a fitted one")
+        graph = graph or self.graph_
+        if graph not in self._views:
+            unknown = self.graph_.num_nodes + 1
+            rows = match_ids(graph, self.graph_)
+            known = (rows >= 0) & (self.graph_.degree > 0)[rows]
+            self._views[graph] = AsOf(
+                self.tasks_.network, self.table_, np.where(known, rows, unknown), graph, self.train.window
+            )
+        return self._views[graph]
+
+    # -- disk ---------------------------------------------------------------------------------------------------------
+
+    def save(self, folder: str | PathLike[str]) -> None:
+        """Write the model into a folder: weights, table and graph as safetensors, the rest as JSON."""
+        self._view(None)
+        tensors, about_graph = graph_tensors(self.graph_)
+        parts = {"weights": self.tasks_.state_dict(), "graph": tensors}
+        parts["table"] = {"values": self.table_, "toe_head": torch.from_numpy(self.toe_head_)}
+        meta = self._about(self.graph_, None) | {"graph": about_graph, "fingerprint": self.graph_.fingerprint}
+        meta |= {"precision": self.precision_, "history": self.history_, "stopped": self.stopped_}
+        write_folder(folder, MODEL, parts, meta | {"tadge": version("tadge")})
+
+    @classmethod
+    def load(cls, folder: str | PathLike[str], *, device: str | None = None) -> TADGE:
+        """Read a model that `save` wrote; nothing in the folder is executed."""
+        parts, meta = read_folder(folder, MODEL)
+        try:
+            configs = WalkConfig(**meta["walks"]), ModelConfig(**meta["model"]), TrainConfig(**meta["train"])
+            model = cls(*configs, meta["seed"], device=device)
+            tasks = model._tasks()
+            tasks.load_state_dict(parts["weights"])
+            graph, table = graph_from(parts["graph"], meta["graph"]), parts["table"]["values"]
+            if tuple(table.shape) != (graph.num_nodes + 2, model.model.dim):
+                raise ValueError
+            model.stopped_, model.toe_head_ = meta["stopped"], parts["table"]["toe_head"].numpy()
+            where = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+            model._keep(graph, tasks.to(where), table.to(where), meta["precision"], meta["history"])
+        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+            cure = "fit it again, or load it with the version of tadge that wrote it"
+            raise InputError("the parts of the model do not fit together", cure=cure, where=str(folder)) from error
+        return model
+
+
+def fit_folder(
+    model: TADGE, graph: TemporalGraph, folder: str | PathLike[str], *, resume: bool = False, **options: Any
+) -> TADGE:
+    """Fit a model and save it, with the run's checkpoints in the same folder until it is done.
+
+    Args:
+        model: not fitted yet.
+        graph: what happened.
+        folder: where the model goes.
+        resume: go on with a run of the same options, seed and data; where that was done already, take its result.
+        options: further arguments of `TADGE.fit`.
+    """
+    if resume and not has_folder(folder, CHECKPOINT) and has_folder(folder, MODEL):
+        done = TADGE.load(folder, device=model.device)
+        if done.stopped_ != "interrupted" and done._about(done.graph_, None) == model._about(graph, None):
+            model.__dict__.update(done.__dict__)
+            return model
+    if not resume:
+        remove_kind(folder, CHECKPOINT)
+    with one_writer(folder):
+        model.fit(graph, checkpoint=folder, resume=resume, **options)
+        model.save(folder)
+        if model.stopped_ != "interrupted":
+            remove_kind(folder, CHECKPOINT)
+    return model
+
+
+def node_numbers(graph: TemporalGraph, nodes: Nodes, name: str) -> Ints:
+    """Turn node numbers, or ids that are texts, into (n,) int64 node numbers; complain about unknown ones."""
+    if nodes is None:
+        return np.arange(graph.num_nodes)
+    array = np.atleast_1d(np.asarray(nodes))
+    if array.ndim == 1 and array.dtype.kind in "UO" and all(isinstance(each, str) for each in array):
+        return np.array([graph.node(each) for each in array], np.int64)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        found = f"{array.ndim} dimensions of {array.dtype}"
+        raise InputError("not nodes", expected="node numbers, or ids that are texts", found=found, where=name)
+    wrong = (array < 0) | (array >= graph.num_nodes)
+    if wrong.any():
+        expected, cure = f"numbers from 0 to {graph.num_nodes - 1:,}", "graph.node(id) gives the number of an id"
+        raise InputError("unknown node", expected=expected, found=str(array[np.argmax(wrong)]), cure=cure, where=name)
+    return array.astype(np.int64)
+
+
+def _pairs(graph: TemporalGraph, src: Nodes, dst: Nodes, at: At) -> tuple[Ints, Ints, Days]:
+    """Check pairs and their moments, (n,) each."""
+    one, other = node_numbers(graph, src, "src"), node_numbers(graph, dst, "dst")
+    if one.size != other.size:
+        raise InputError("src and dst differ in length", expected="as many", found=f"{one.size:,}, {other.size:,}")
+    return one, other, _moments(graph, at, one.size)
+
+
+def _moments(graph: TemporalGraph, at: At, count: int) -> Days:
+    """Turn moments into (count,) days; complain about those before the first event."""
+    if at is None:
+        return np.full(count, np.inf)
+    if isinstance(at, (list, tuple, np.ndarray)):
+        each = np.asarray(at)
+        days = np.array(
+            [moment(one, graph.clock) for one in each.reshape(-1)] if each.dtype.kind in "MOU" else each, float
+        )
+        if days.shape != (count,):
+            raise InputError("moments do not fit", expected=f"one, or {count:,}", found=str(days.shape), where="at")
+    else:
+        days = np.full(count, moment(at, graph.clock))  # type: ignore[arg-type]
+    if graph.num_events and days.size and not days.min() >= graph.time[0]:
+        first = f"{date_text(float(graph.time[0]), graph.clock)} or later"
+        found = date_text(float(days.min()), graph.clock)
+        raise InputError("nothing had happened by then", expected=first, found=found, where="at")
+    return days
+
+
+def match_ids(graph: TemporalGraph, other: TemporalGraph) -> Ints:
+    """Find every node of a graph in another by its id (and its side, in a bipartite one), (N,); -1 where it is new."""
+    if graph.ids is other.ids and graph.num_sources == other.num_sources:
+        return np.arange(graph.num_nodes)
+    known = {(number < other.num_sources, node): number for number, node in enumerate(other.ids.tolist())}
+    named = enumerate(graph.ids.tolist())
+    return np.array([known.get((number < graph.num_sources, node), -1) for number, node in named], np.int64)

@@ -1,0 +1,1 @@
+"""Training: initial vectors, batches, the loop, checkpoints."""

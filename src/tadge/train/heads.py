@@ -1,0 +1,85 @@
+"""A linear head for forecasts, learned from what a forecast can see.
+
+In training, the projection of Eq. 36 meets edges whose ToE both ends have seen already. A forecast is asked when `dst`
+has just joined and the edge is still to come. So the same linear form is learned once more, by ridge regression, from
+vectors as of that moment.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tadge.graph import TemporalGraph
+from tadge.kernels import Days, Ints
+from tadge.seeding import stream
+from tadge.units import squash
+from tadge.walks.build import make_links
+
+MOST_PAIRS = 10_000
+PENALTIES = 10.0 ** np.arange(-2, 6)  # per feature, on standardised features
+VALIDATION = 0.2  # the latest pairs, on which the penalty is chosen
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Hold edges as they are to be forecast.
+
+    Attributes:
+        src: (n,) int64 the vertex that will act.
+        dst: (n,) int64 the vertex that it will link to.
+        at: (n,) float64 days, when `dst` joined: all that is later is unknown.
+        toe: (n,) float64 squashed ToE.
+    """
+
+    src: Ints
+    dst: Ints
+    at: Days
+    toe: Days
+
+
+def timed_pairs(graph: TemporalGraph, most: int, seed: int) -> Pairs:
+    """Draw at most this many of a graph's edges that have a ToE, in order of time."""
+    columns = graph.src, graph.dst, graph.time, graph.tov_start, graph.tov_times
+    event, hang, lead = make_links(*columns, not graph.directed)
+    chosen = np.arange(event.size)
+    if event.size > most:
+        rng = np.random.default_rng(int(stream(seed, "timed pairs")))
+        chosen = np.sort(rng.choice(event.size, most, replace=False))
+    event, hang, lead = event[chosen], hang[chosen], lead[chosen]
+    node_of = np.repeat(np.arange(graph.num_nodes), np.diff(graph.tov_start))
+    at = graph.tov_times[hang]
+    return Pairs(node_of[lead], node_of[hang], at, squash(graph.time[event] - at))
+
+
+def ridge(features: npt.NDArray[np.float32], target: Days) -> Days:
+    """Learn weights and, last, a constant, (F + 1,); the penalty is the best on the latest fifth.
+
+    Args:
+        features: (n, F), in order of time.
+        target: (n,).
+    """
+    if target.size == 0:
+        return np.zeros(features.shape[1] + 1)
+    cut = max(1, round(target.size * (1 - VALIDATION)))
+    penalty = PENALTIES[-1]
+    if cut < target.size:
+        guesses = [_fit(features[:cut], target[:cut], each) for each in PENALTIES]
+        errors = [np.mean((apply_head(features[cut:], head) - target[cut:]) ** 2) for head in guesses]
+        penalty = PENALTIES[int(np.argmin(errors))]
+    return _fit(features, target, penalty)
+
+
+def apply_head(features: npt.NDArray[np.float32], head: Days) -> Days:
+    """Guess from features, (n, F), with weights and a constant, (F + 1,)."""
+    return features @ head[:-1] + head[-1]  # type: ignore[no-any-return]
+
+
+def _fit(features: npt.NDArray[np.float32], target: Days, penalty: float) -> Days:
+    mean, spread = features.mean(axis=0, dtype=np.float64), features.std(axis=0, dtype=np.float64)
+    spread = np.where(spread > 1e-12, spread, np.inf)  # what does not vary tells nothing
+    x = (features - mean) / spread
+    weight = np.linalg.solve(x.T @ x + penalty * np.eye(x.shape[1]), x.T @ (target - target.mean())) / spread
+    return np.append(weight, target.mean() - mean @ weight)

@@ -1,0 +1,108 @@
+"""The past of an occurrence as a chain: what a vertex linked to when it joined, what that had linked to, and so on.
+
+In the default reach a step back from an occurrence leads to the occurrence that its event hangs on, almost always one.
+Where a vertex linked to several at one instant, the chain follows the first such event that has a ToE. So nothing is
+random, and nothing later than the occurrence is looked at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+import numba
+import numpy as np
+
+from tadge.graph import TemporalGraph
+from tadge.kernels import Days, Ints, Nodes
+from tadge.walks.build import make_links, occurrence_nodes
+from tadge.walks.layout import PAD
+
+
+@dataclass(frozen=True, eq=False)
+class Chains:
+    """Hold what is needed to go back from any occurrence of a graph.
+
+    Attributes:
+        parent: (O,) the occurrence that each hangs on, or -1.
+        node: (O,) int32.
+        time: (O,) float64 days.
+        order: (O,) all occurrences in order of time; of equal times in order of node.
+        times: (O,) their times.
+    """
+
+    parent: Ints
+    node: Nodes
+    time: Days
+    order: Ints
+    times: Days
+
+    def back(self, occurrences: Ints, max_length: int) -> tuple[Nodes, Days, Ints]:
+        """Go back from occurrences, (K,), at most `max_length` vertices.
+
+        Returns:
+            (K, L) nodes and (K, L) times in order of time, so that every chain ends in its occurrence, padded at the
+            end with PAD and NaN; (K,) lengths.
+        """
+        return go_back(self.parent, self.node, self.time, occurrences, max_length)  # type: ignore[no-any-return]
+
+    def before(self, occurrences: Ints, count: int) -> Ints:
+        """Give the latest `count` occurrences strictly before each of these, (K,), as (K, count), -1 where none is."""
+        end = np.searchsorted(self.times, self.time[occurrences], side="left")
+        place = end[:, None] - np.arange(count, 0, -1)
+        return np.where(place >= 0, self.order[np.maximum(place, 0)], -1)
+
+
+_kept: WeakKeyDictionary[TemporalGraph, Chains] = WeakKeyDictionary()
+
+
+def chains_of(graph: TemporalGraph) -> Chains:
+    """Find the chains of a graph, once."""
+    if graph not in _kept:
+        columns = graph.src, graph.dst, graph.time, graph.tov_start, graph.tov_times
+        _, hang, lead = make_links(*columns, not graph.directed)
+        parent = np.full(graph.num_occurrences, PAD, np.int64)
+        parent[lead[::-1]] = hang[::-1]  # the first link of an occurrence is written last
+        order = np.argsort(graph.tov_times, kind="stable")
+        times = graph.tov_times[order]
+        _kept[graph] = Chains(parent, occurrence_nodes(graph.tov_start), graph.tov_times, order, times)
+    return _kept[graph]
+
+
+def latest(graph: TemporalGraph, nodes: Ints, at: Days, count: int) -> tuple[Ints, Ints]:
+    """Find the latest occurrences of nodes, (Q,), at or before moments, (Q,): at most `count` of each.
+
+    Returns:
+        (K,) occurrences, and (K,) which of the Q queries each belongs to, ascending.
+    """
+    end = joined_by(graph.tov_start, graph.tov_times, nodes, at)
+    have = np.minimum(end - graph.tov_start[nodes], count)
+    query = np.repeat(np.arange(nodes.size), have)
+    within = np.arange(query.size) - np.repeat(np.cumsum(have) - have, have)
+    return (end - have)[query] + within, query
+
+
+@numba.njit(cache=True)
+def joined_by(start: Ints, tov: Days, nodes: Ints, at: Days) -> Ints:
+    """Find the end of each node's occurrences at or before a moment: (Q,) places in `tov`."""
+    end = np.empty(nodes.size, np.int64)
+    for q in range(nodes.size):
+        first, last = start[nodes[q]], start[nodes[q] + 1]
+        end[q] = first + np.searchsorted(tov[first:last], at[q], side="right")
+    return end
+
+
+@numba.njit(cache=True)
+def go_back(parent: Ints, node: Nodes, time: Days, occurrences: Ints, max_length: int) -> tuple[Nodes, Days, Ints]:
+    """Follow parents; see `Chains.back`."""
+    nodes = np.full((occurrences.size, max_length), PAD, np.int32)
+    times = np.full((occurrences.size, max_length), np.nan)
+    lengths = np.empty(occurrences.size, np.int64)
+    for k in range(occurrences.size):
+        length, at = 0, occurrences[k]
+        while at != PAD and length < max_length:
+            length, at = length + 1, parent[at]
+        lengths[k], at = length, occurrences[k]
+        for place in range(length - 1, -1, -1):
+            nodes[k, place], times[k, place], at = node[at], time[at], parent[at]
+    return nodes, times, lengths
