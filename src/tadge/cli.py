@@ -354,9 +354,9 @@ def embed(
     Example: tadge embed model/ --out vectors.parquet --at 2015-06-30
     """
     from tadge.embedder import TADGE
-    from tadge.train.vectors import _form, write_vectors
+    from tadge.train.vectors import vector_form, write_vectors
 
-    _form(out)
+    vector_form(out)
     fitted = TADGE.load(model)
     graph = fitted.graph_ if events is None else _read(events, reading, quiet)[0]
     vectors = fitted.embed(at=_moment_of(at), graph=graph, latest=latest)

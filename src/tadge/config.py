@@ -163,9 +163,9 @@ class ModelConfig:
     blocks: int = option(3, "blocks of the encoder, and of the decoder", low=1, high=1_000)
     dropout: float = option(0.0, "share of inner values that training leaves out", low=0.0, high=0.99)
     queries: str = option(
-        "next",
-        "what the decoder asks with: the next vertex (the paper: it has seen the edge), or only the vertex itself",
-        choices=("next", "self"),
+        "self",
+        "what the decoder asks with: only the vertex itself, or the next vertex (the paper: it has seen the edge)",
+        choices=("self", "next"),
     )
     structure: bool = option(True, "whether structure embeddings are learned and added")
     residual: bool = option(True, "whether a block adds its input to its result; the paper's form does not")
@@ -191,7 +191,7 @@ class TrainConfig:
     )
     negatives: int = option(100, "vertices drawn as wrong answers in every step; -1: all there are", low=-1)
     weights: tuple[float, float, float, float] = option(
-        (1.0, 1.0, 1.0, 1.0),
+        (1.0, 1.0, 1.0, 10.0),
         "weights of the losses: self-identification, intervals, edges, ToE",
         low=0.0,
         high=1e6,

@@ -327,6 +327,7 @@ def fit_folder(
     if resume and not has_folder(folder, CHECKPOINT) and has_folder(folder, MODEL):
         done = TADGE.load(folder, device=model.device)
         if done.stopped_ != "interrupted" and done._about(done.graph_, None) == model._about(graph, None):
+            remove_kind(folder, CHECKPOINT)  # what is left of one where the work was killed right at the end
             model.__dict__.update(done.__dict__)
             return model
     if not resume:

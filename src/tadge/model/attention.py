@@ -98,12 +98,17 @@ def among_walks(packing: Packing, windows: Tensor) -> Attend:
     rows = by_then[windows].transpose(1, 2)  # (W, L, S): who is compared with whom
     place = windows.new_empty(packing.lengths.numel())
     place[windows.reshape(-1)] = windows.new_tensor(range(windows.numel()))
-    window, spot = place // windows.shape[1], place % windows.shape[1]  # (B,) each
+    size = windows.shape[1]
+    window, spot = (place // size)[packing.walk_of], (place % size)[packing.walk_of]  # (R,) each
+    answer = (window * steps + packing.step_of) * size + spot  # (R,) where among (W, L, S) each row is asked
+    looked_at = rows.reshape(-1)
 
     def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        q, k, v = (each[rows].transpose(2, 3) for each in (q, k, v))  # (W, L, H, S, D)
-        z = functional.scaled_dot_product_attention(q, k, v).transpose(2, 3)  # (W, L, S, H, D)
-        return z[window[packing.walk_of], packing.step_of, spot[packing.walk_of]]  # (R, H, D)
+        q, k, v = (
+            each.index_select(0, looked_at).reshape(-1, size, *each.shape[1:]).transpose(1, 2) for each in (q, k, v)
+        )
+        z = functional.scaled_dot_product_attention(q, k, v).transpose(1, 2)  # (W * L, S, H, D)
+        return z.flatten(0, 1).index_select(0, answer)  # (R, H, D)
 
     return attend
 
@@ -117,7 +122,10 @@ def among_rows(rows: Tensor, there: Tensor) -> Attend:
     """
 
     def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        k, v = (each[rows].transpose(1, 2) for each in (k, v))  # (n, H, S, D)
+        k, v = (
+            each.index_select(0, rows.reshape(-1)).reshape(*rows.shape, *each.shape[1:]).transpose(1, 2)
+            for each in (k, v)
+        )
         mask = there[:, None, None, :]
         return functional.scaled_dot_product_attention(q[:, :, None], k, v, attn_mask=mask)[:, :, 0]  # (n, H, D)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
@@ -39,7 +40,7 @@ def one_of_many(scores: Tensor, target: Tensor, excluded: Tensor | None = None) 
     right = log_share.gather(1, target[:, None])[:, 0]  # (n,)
     share = log_share.exp().scatter(1, target[:, None], 0.0)  # (n, C): of all but the target
     tiny = torch.finfo(share.dtype).eps
-    loss = -(right + torch.log1p(-share.clamp(max=1 - tiny)).sum(1)).mean()
+    loss = -_mean(right + torch.log1p(-share.clamp(max=1 - tiny)).sum(1))
     return Choice(loss, scores.detach().argmax(1), target)
 
 
@@ -58,7 +59,7 @@ def edge_reconstruction(nodes: Tensor, ends: Tensor, vertex: Tensor, negatives: 
     """Ask every end of every edge which row is its other end (Eq. 35).
 
     The candidates are all rows of the batch and sampled others; neither the asking row itself (its own product is the
-    largest of all), nor other rows of the right vertex.
+    largest of all), nor any other row of a vertex that it has an edge with: that would not be wrong.
 
     Args:
         nodes: (R, D) final representations.
@@ -67,10 +68,14 @@ def edge_reconstruction(nodes: Tensor, ends: Tensor, vertex: Tensor, negatives: 
         negatives: (K, D) further vectors that are wrong, or None.
     """
     asking, right = torch.cat([ends, ends.flip(1)]).T  # (2M,) each
+    before, after = (torch.full_like(vertex, -1) for _ in range(2))  # (R,) the rows next to each in its walk
+    before[ends[:, 1]], after[ends[:, 0]] = ends[:, 0], ends[:, 1]
+    other = torch.cat([before[ends[:, 0]], after[ends[:, 1]]])  # (2M,) where the asking row has a second edge
     candidates = nodes if negatives is None else torch.cat([nodes, negatives])
-    scores = nodes[asking] @ candidates.T  # (2M, R + K)
+    scores = nodes.index_select(0, asking) @ candidates.T  # (2M, R + K)
     excluded = torch.zeros_like(scores, dtype=torch.bool)
-    excluded[:, : nodes.shape[0]] = vertex[right][:, None] == vertex[None, :]
+    second = torch.where(other >= 0, vertex[other], vertex[right])
+    excluded[:, : len(nodes)] = (vertex[right][:, None] == vertex) | (second[:, None] == vertex)
     excluded.scatter_(1, asking[:, None], True)
     excluded.scatter_(1, right[:, None], False)
     return one_of_many(scores, right, excluded)
@@ -85,12 +90,28 @@ def toe_regression(nodes: Tensor, ends: Tensor, toe: Tensor, weight: Tensor) -> 
         toe: (M,) squashed ToE.
         weight: (D,) the linear projection.
     """
-    return functional.mse_loss(predict_toe(nodes[ends[:, 0]], nodes[ends[:, 1]], weight), toe) / 2
+    return _mean((predict_toe(nodes, ends, weight) - toe) ** 2) / 2
 
 
-def predict_toe(one: Tensor, other: Tensor, weight: Tensor) -> Tensor:
-    """Guess the squashed ToE between representations, (n, D) each, as (n,)."""
-    return (one + other) @ weight
+def predict_toe(nodes: Tensor, ends: Tensor, weight: Tensor) -> Tensor:
+    """Guess the squashed ToE of edges, (M,), from the rows of both ends, (M, 2), of representations, (R, D)."""
+    each = nodes @ weight  # (R,)
+    return each[ends[:, 0]] + each[ends[:, 1]]
+
+
+def toe_ahead(nodes: Tensor, acting: Tensor, toe: Tensor, project: Callable[[Tensor], Tensor]) -> Tensor:
+    """Regress the squashed ToE of every edge on what is known when its target has joined: half the mean squared error.
+
+    Ours: Eq. 36 looks at both ends after the fact. Here the target is as of its joining, and the vertex that acts is
+    known by its input alone.
+
+    Args:
+        nodes: (M, D) final representations of the targets, in which nothing later is seen.
+        acting: (M, D) input vectors of the vertices that act.
+        toe: (M,) squashed ToE.
+        project: a linear map of (M, 2 D) to (M, 1).
+    """
+    return _mean((project(torch.cat([nodes, acting], dim=1))[:, 0] - toe) ** 2) / 2
 
 
 def interval_regression(structures: Tensor, begin: Tensor, windows: Tensor, weight: Tensor) -> Tensor:
@@ -113,3 +134,8 @@ def interval_regression(structures: Tensor, begin: Tensor, windows: Tensor, weig
     score = (structures @ weight)[windows]  # (W, S)
     error = score[:, one] + score[:, other] - apart.to(score.dtype)
     return (error**2).sum(1).mean() / (size * (size - 1))
+
+
+def _mean(values: Tensor) -> Tensor:
+    """Average over questions, (n,); 0 where nothing is asked."""
+    return values.sum() / max(1, values.numel())

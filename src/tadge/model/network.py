@@ -66,7 +66,7 @@ class Network(nn.Module):
             return Embedded(edges, None, self.fusion(edges))
         structures = self.structure_by_step(edges, packing, windows)
         nodes = self.fusion(edges + structures)  # (R, D)                                                     Eq. 31
-        return Embedded(edges, structures[packing.last_rows], nodes)
+        return Embedded(edges, structures.index_select(0, packing.last_rows), nodes)
 
     def edge_formation(self, x: Tensor, toe: Tensor, end: Tensor, packing: Packing) -> Tensor:
         """Return the edge formation embedding of every row, (R, D) (Eq. 2 to 23)."""
@@ -93,7 +93,7 @@ class Network(nn.Module):
         inputs = end.expand(longer.num_rows, -1).index_copy(0, own, x)
         toes = toe.new_zeros(longer.num_rows).index_copy(0, own, toe)
         states = self.time_lstm(inputs, toes, longer)
-        return states[own], states[after]
+        return states.index_select(0, own), states.index_select(0, after)
 
     def structure_by_step(self, edges: Tensor, packing: Packing, windows: Tensor) -> Tensor:
         """Return the structure embedding that every row may see, (R, D): that of its walk up to this row."""

@@ -9,9 +9,41 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import torch
 from torch import Tensor
+
+
+class _Take(torch.autograd.Function):
+    """Take distinct rows; the gradient is `_Put`, with nothing to add up."""
+
+    @staticmethod
+    def forward(ctx: Any, rows: Tensor, places: Tensor) -> Tensor:
+        ctx.places, ctx.size = places, len(rows)
+        return rows.index_select(0, places)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        return put(gradient, ctx.places, ctx.size), None
+
+
+class _Put(torch.autograd.Function):
+    """Put rows in distinct places among zeros; the gradient is `_Take`."""
+
+    @staticmethod
+    def forward(ctx: Any, rows: Tensor, places: Tensor, size: int) -> Tensor:
+        ctx.places = places
+        return put(rows, places, size)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
+        return gradient.index_select(0, ctx.places), None, None
+
+
+def put(rows: Tensor, places: Tensor, size: int) -> Tensor:
+    """Put rows, (R, ...), in distinct places among zeros, (size, ...)."""
+    return rows.new_zeros(size, *rows.shape[1:]).index_copy_(0, places, rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,14 +114,21 @@ class Packing:
         later = torch.arange(self.counts[0], self.num_rows, device=self.lengths.device)
         return torch.stack([self.rows[self.walk_of[later], self.step_of[later] - 1], later], dim=1)
 
+    @cached_property
+    def places(self) -> Tensor:
+        """Give the place of every row among the B * L places of the walks, (R,)."""
+        return self.walk_of * len(self.counts) + self.step_of
+
     def pack(self, padded: Tensor) -> Tensor:
         """Take the rows that are there out of a padded tensor, (B, L, ...) to (R, ...)."""
-        return padded[self.walk_of, self.step_of]
+        taken: Tensor = _Take.apply(padded.flatten(0, 1), self.places)  # type: ignore[no-untyped-call]
+        return taken
 
     def pad(self, packed: Tensor) -> Tensor:
         """Lay rows out as walks, (R, ...) to (B, L, ...); what is not there is zero."""
-        there = self.there.reshape(*self.there.shape, *[1] * (packed.dim() - 1))
-        return torch.where(there, packed[self.rows], torch.zeros((), dtype=packed.dtype, device=packed.device))
+        shape = self.lengths.numel(), len(self.counts)
+        places: Tensor = _Put.apply(packed, self.places, shape[0] * shape[1])  # type: ignore[no-untyped-call]
+        return places.reshape(*shape, *packed.shape[1:])
 
     def longer(self) -> Packing:
         """Give the same walks with one more step each: the end of the sequence."""

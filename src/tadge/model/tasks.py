@@ -14,7 +14,7 @@ from tadge.model.losses import Choice
 from tadge.model.network import Embedded, Network
 from tadge.model.packing import Packing
 
-LOSSES = ("self", "interval", "edge", "toe")  # the order of the weights
+LOSSES = ("self", "interval", "edge", "toe", "ahead")  # the last is the ToE's too, and has its weight
 
 
 class Batch(NamedTuple):
@@ -46,7 +46,7 @@ class Outcome(NamedTuple):
     """Hold the answers to the tasks.
 
     Attributes:
-        losses: (4,) in the order of LOSSES.
+        losses: (5,) in the order of LOSSES.
         identity: the choices of the self-identification, a candidate each.
         edges: the choices of the edge reconstruction: a row each, or R plus the place among the drawn vertices.
     """
@@ -78,23 +78,29 @@ class Tasks(nn.Module):
         self.network = Network(config, max_length)
         self.interval_weight = nn.Parameter(torch.zeros(config.dim))  # w_s
         self.toe_weight = nn.Parameter(torch.zeros(config.dim))  # w_ToE
+        if config.queries == "self":
+            self.ahead = nn.Linear(2 * config.dim, 1)
 
     def embed(self, batch: Batch, vectors: Tensor) -> Embedded:
         """Run the network on a batch; `vectors` are the (C + 2, D) rows of the table that it names."""
         inputs = torch.where(batch.hidden, len(vectors) - 1, batch.vertex)
         x = as_input(vectors)
-        return self.network(x[inputs], batch.toe, x[-2], batch.packing, batch.windows)  # type: ignore[no-any-return]
+        return self.network(x.index_select(0, inputs), batch.toe, x[-2], batch.packing, batch.windows)  # type: ignore[no-any-return]
 
     def ask(self, batch: Batch, vectors: Tensor, made: Embedded) -> Outcome:
         """Ask the three tasks about what the network made of a batch."""
         edges, nodes = made.edges.float(), made.nodes.float()
         ends = batch.packing.edges
         shown = torch.nonzero(~batch.hidden)[:, 0]
-        identity = losses.self_identification(edges[shown], vectors[:-2], batch.vertex[shown])
+        identity = losses.self_identification(edges.index_select(0, shown), vectors[:-2], batch.vertex[shown])
         linked = losses.edge_reconstruction(nodes, ends, batch.vertex, vectors[batch.present : -2])
         toe = losses.toe_regression(nodes, ends, batch.toe[ends[:, 1]], self.toe_weight)
         interval = toe.new_zeros(())
         if made.structures is not None:
             structures = made.structures.float()
             interval = losses.interval_regression(structures, batch.begin, batch.windows, self.interval_weight)
-        return Outcome(torch.stack([identity.loss, interval, linked.loss, toe]), identity, linked)
+        ahead = toe.new_zeros(())
+        if self.network.config.queries == "self":
+            acting = as_input(vectors.index_select(0, batch.vertex[ends[:, 1]]))
+            ahead = losses.toe_ahead(nodes.index_select(0, ends[:, 0]), acting, batch.toe[ends[:, 1]], self.ahead)
+        return Outcome(torch.stack([identity.loss, interval, linked.loss, toe, ahead]), identity, linked)

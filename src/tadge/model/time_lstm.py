@@ -39,13 +39,12 @@ class TimeLSTM(nn.Module):
             toe: (R,) squashed ToE of the edge into each row; 0 in the first step, which makes it a plain LSTM's.
             packing: where the rows are.
         """
-        gates = self.inputs(x)  # (R, 4D): all steps at once
-        decay = 1 / torch.log(math.e + toe)  # (R,)                                                            Eq. 4
+        gates = torch.split(self.inputs(x), packing.counts)  # (n, 4D) of each step, all at once
+        decay = torch.split(1 / torch.log(math.e + toe), packing.counts)  # (n,) of each step                 Eq. 4
         hidden = memory = x.new_zeros(packing.counts[0], x.shape[1])  # (B, D)
         states = []
-        for count, first in zip(packing.counts, packing.starts[:-1], strict=True):
-            rows = slice(first, first + count)
-            hidden, memory = self._unit(gates[rows], decay[rows], hidden[:count], memory[:count])
+        for step, count in enumerate(packing.counts):
+            hidden, memory = self._unit(gates[step], decay[step], hidden[:count], memory[:count])
             states.append(hidden)
         return torch.cat(states)  # (R, D)
 

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import math
 import resource
+import signal
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -75,7 +78,7 @@ class Trainer:
         self.tasks, self.table, self.source, self.config, self.seed = tasks, table, source, config, seed
         self.device, self.precision = table.values.device, precision
         self.optimiser = torch.optim.Adam(tasks.parameters(), lr=config.lr, betas=BETAS, eps=EPSILON, fused=True)
-        self.weights = torch.tensor(config.weights, device=self.device)
+        self.weights = torch.tensor([*config.weights, config.weights[-1]], device=self.device)
         self.drawn_from = np.flatnonzero(source.graph.degree > 0)
         self.position = Position()
         self.best = self._copy()
@@ -97,7 +100,8 @@ class Trainer:
         with torch.random.fork_rng(devices=[self.device] if self.device.type == "cuda" else []):
             try:
                 while not self.finished:
-                    self._next_step()
+                    with uncut():
+                        self._next_step()
                     report(self)
                     save(self)
             except KeyboardInterrupt:
@@ -248,7 +252,8 @@ class Trainer:
         return tally
 
     def _joint(self, figures: dict[str, float]) -> float:
-        return sum(weight * figures[f"{name}_loss"] for weight, name in zip(self.config.weights, LOSSES, strict=True))
+        weights = self.config.weights
+        return sum(w * figures[f"{name}_loss"] for w, name in zip((*weights, weights[-1]), LOSSES, strict=True))
 
     # -- states -------------------------------------------------------------------------------------------------------
 
@@ -259,6 +264,24 @@ class Trainer:
     def _load(self, state: dict[str, Tensor]) -> None:
         self.tasks.load_state_dict({name: tensor for name, tensor in state.items() if name != "table"})
         self.table.values.copy_(state["table"])
+
+
+@contextmanager
+def uncut() -> Iterator[None]:
+    """Let Ctrl-C wait until what is inside is done: a step that was cut in two could not be gone on from."""
+    came = []
+    before = signal.getsignal(signal.SIGINT)  # None: not one of Python's
+    if threading.current_thread() is not threading.main_thread():
+        before = None  # signals come to the main thread alone
+    if before is not None:
+        signal.signal(signal.SIGINT, lambda *_: came.append(True))
+    try:
+        yield
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGINT, before)
+    if came:
+        signal.raise_signal(signal.SIGINT)  # as it would have been handled
 
 
 def peak_memory_mb() -> float:

@@ -30,7 +30,7 @@ class WalkSource:
         self, graph: TemporalGraph, walking: WalkConfig, config: TrainConfig, seed: int, walks: Walks | None = None
     ) -> None:
         self.graph, self.walking, self.config, self.seed, self.given = graph, walking, config, seed, walks
-        walks = walks or sample_walks(graph, walking, seed)
+        walks = sample_walks(graph, walking, seed) if walks is None else walks
         self.note = walks.note
         sequences = Sequences.of(walks)
         blocks = len(walks) // config.window
@@ -38,10 +38,10 @@ class WalkSource:
         held_out = np.sort(rng.permutation(blocks)[: round(config.held_out * blocks)])
         out = np.zeros(len(walks), np.bool_)
         out[(held_out[:, None] * config.window + np.arange(config.window)).reshape(-1)] = True
-        check_windows(config.window, config.window_step, int(np.count_nonzero(~out)))
         self.held_out = sequences.take(out)
         self.held_out_starts = np.unique(walks.starts[sequences.order[out]])
-        self.kept = sequences.take(~out)
+        self.kept = self._without_held_out(walks, sequences)
+        check_windows(config.window, config.window_step, len(self.kept))
         self.mean_length = float(walks.lengths.mean())
 
     def epoch(self, number: int) -> Sequences:
@@ -49,5 +49,10 @@ class WalkSource:
         if number == 0 or not self.config.resample or self.given is not None:
             return self.kept
         walks = sample_walks(self.graph, self.walking, int(stream(self.seed, f"epoch {number}") >> np.uint64(1)))
-        sequences = Sequences.of(walks)
+        sequences = self._without_held_out(walks, Sequences.of(walks))
+        if len(sequences) < self.config.window:
+            check_windows(self.config.window, self.config.window_step, len(sequences))
+        return sequences
+
+    def _without_held_out(self, walks: Walks, sequences: Sequences) -> Sequences:
         return sequences.take(~np.isin(walks.starts[sequences.order], self.held_out_starts))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -31,9 +32,8 @@ class Tally:
         """Add a batch."""
         size = batch.windows.shape[1]
         pairs = batch.windows.shape[0] * size * (size - 1) / 2
-        asked = np.array(
-            [outcome.identity.right.numel(), pairs, outcome.edges.right.numel(), outcome.edges.right.numel() / 2]
-        )
+        edges = outcome.edges.right.numel() / 2
+        asked = np.array([outcome.identity.right.numel(), pairs, 2 * edges, edges, edges])
         self.sums += outcome.losses.detach().double().cpu().numpy() * asked
         self.asked += asked
         toe = batch.toe[batch.packing.edges[:, 1]].double()
@@ -61,7 +61,8 @@ class Tally:
                 right, chosen, both = self.counts[task]
                 seen = right + chosen > 0
                 found[f"{name}_macro_f1"] = float((2 * both[seen] / (right + chosen)[seen]).mean())
-        found |= {f"{name}_rmse": float(np.sqrt(2 * mean[place])) for place, name in ((1, "interval"), (3, "toe"))}
+        for name in ("interval", "toe", "ahead"):
+            found[f"{name}_rmse"] = math.sqrt(2 * found[f"{name}_loss"])
         first, second = self.toe / max(self.asked[3], 1)
         return found | {"toe_constant_rmse": float(np.sqrt(max(second - first**2, 0.0)))}
 

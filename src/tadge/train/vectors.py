@@ -33,7 +33,8 @@ BROKEN = (OSError, ValueError, EOFError, RuntimeError, MemoryError, zipfile.BadZ
 AGAIN = "write or fetch it again"
 
 
-def _form(path: Path) -> str:
+def vector_form(path: Path) -> str:
+    """Return the form that a file's name asks for, or complain."""
     form = path.suffix.lower()
     if form not in FORMS:
         cure = "give the file such a name"
@@ -54,7 +55,7 @@ def write_vectors(path: str | Path, ids: Any, vectors: Any) -> Path:
         vectors: finite numbers; they are kept as float32.
     """
     path = Path(path)
-    form = _form(path)
+    form = vector_form(path)
     names = _names(ids, "ids")
     rows = _numbers(np.asarray(vectors), "vectors", lambda row: f"vectors, row {row + 1}")
     _check_sizes(names.len(), rows, "vectors")
@@ -107,7 +108,7 @@ def read_vectors(path: str | Path) -> tuple[Ids, Vectors]:
         vectors: (N, D) float32, finite.
     """
     path = Path(path)
-    form = _form(path)
+    form = vector_form(path)
     _check_there(path)
     names, vectors = {".parquet": _read_parquet, ".npz": _read_npz}.get(form, _read_text)(path)
     column = _names(names, f"{path}, ids")
