@@ -99,6 +99,21 @@ def predict_toe(nodes: Tensor, ends: Tensor, weight: Tensor) -> Tensor:
     return each[ends[:, 0]] + each[ends[:, 1]]
 
 
+def who_acts(nodes: Tensor, vectors: Tensor, actor: Tensor) -> Choice:
+    """Ask every target, as of its joining, which vertex will link to it next: softmax cross-entropy.
+
+    Ours: the edge reconstruction looks at both ends after the fact.
+
+    Args:
+        nodes: (M, D) final representations of the targets, in which nothing later is seen.
+        vectors: (C, D) vectors of the candidate vertices.
+        actor: (M,) which candidate it is.
+    """
+    log_share = functional.log_softmax(nodes @ vectors.T, dim=1)  # (M, C)
+    loss = -_mean(log_share.gather(1, actor[:, None])[:, 0])
+    return Choice(loss, log_share.detach().argmax(1), actor)
+
+
 def toe_ahead(nodes: Tensor, acting: Tensor, toe: Tensor, project: Callable[[Tensor], Tensor]) -> Tensor:
     """Regress the squashed ToE of every edge on what is known when its target has joined: half the mean squared error.
 

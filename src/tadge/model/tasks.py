@@ -14,7 +14,8 @@ from tadge.model.losses import Choice
 from tadge.model.network import Embedded, Network
 from tadge.model.packing import Packing
 
-LOSSES = ("self", "interval", "edge", "toe", "ahead")  # the last is the ToE's too, and has its weight
+LOSSES = ("self", "interval", "edge", "toe", "who", "when")
+WEIGHT_OF = (0, 1, 2, 3, 2, 3)  # the place of each loss's weight: who is about edges, when about ToE
 
 
 class Batch(NamedTuple):
@@ -46,14 +47,16 @@ class Outcome(NamedTuple):
     """Hold the answers to the tasks.
 
     Attributes:
-        losses: (5,) in the order of LOSSES.
+        losses: (6,) in the order of LOSSES.
         identity: the choices of the self-identification, a candidate each.
         edges: the choices of the edge reconstruction: a row each, or R plus the place among the drawn vertices.
+        who: the choices of who acts next, a candidate each; None where the network has seen it.
     """
 
     losses: Tensor
     identity: Choice
     edges: Choice
+    who: Choice | None
 
 
 def as_input(vectors: Tensor) -> Tensor:
@@ -79,7 +82,7 @@ class Tasks(nn.Module):
         self.interval_weight = nn.Parameter(torch.zeros(config.dim))  # w_s
         self.toe_weight = nn.Parameter(torch.zeros(config.dim))  # w_ToE
         if config.queries == "self":
-            self.ahead = nn.Linear(2 * config.dim, 1)
+            self.when = nn.Linear(2 * config.dim, 1)
 
     def embed(self, batch: Batch, vectors: Tensor) -> Embedded:
         """Run the network on a batch; `vectors` are the (C + 2, D) rows of the table that it names."""
@@ -99,8 +102,11 @@ class Tasks(nn.Module):
         if made.structures is not None:
             structures = made.structures.float()
             interval = losses.interval_regression(structures, batch.begin, batch.windows, self.interval_weight)
-        ahead = toe.new_zeros(())
-        if self.network.config.queries == "self":
-            acting = as_input(vectors.index_select(0, batch.vertex[ends[:, 1]]))
-            ahead = losses.toe_ahead(nodes.index_select(0, ends[:, 0]), acting, batch.toe[ends[:, 1]], self.ahead)
-        return Outcome(torch.stack([identity.loss, interval, linked.loss, toe, ahead]), identity, linked)
+        parts = [identity.loss, interval, linked.loss, toe]
+        if self.network.config.queries == "next":
+            return Outcome(torch.stack([*parts, toe.new_zeros(()), toe.new_zeros(())]), identity, linked, None)
+        targets, actors = nodes.index_select(0, ends[:, 0]), batch.vertex[ends[:, 1]]
+        who = losses.who_acts(targets, vectors[:-2], actors)
+        acting = as_input(vectors.index_select(0, actors))
+        when = losses.toe_ahead(targets, acting, batch.toe[ends[:, 1]], self.when)
+        return Outcome(torch.stack([*parts, who.loss, when]), identity, linked, who)

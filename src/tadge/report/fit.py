@@ -14,6 +14,16 @@ WHY = {
     "interrupted": "it was interrupted",
 }
 
+ROWS = {
+    "seen: own vertex recognised, F1": "self_f1",
+    "seen: other end of an edge found, F1": "edge_f1",
+    "seen: ToE read off the walk, RMSE": "toe_rmse",
+    "seen: time between structures, RMSE": "interval_rmse",
+    "ahead: who acts next, F1": "who_f1",
+    "ahead: after how long, RMSE": "when_rmse",
+    "the same of a constant": "toe_constant_rmse",
+}
+
 
 def summary(model: TADGE) -> dict[str, Any]:
     """Gather what a fitted model came to, as plain values."""
@@ -40,22 +50,14 @@ def render(found: dict[str, Any]) -> Table:
     """Lay the summary out as a table."""
     title = f"{found['path']}: {found['nodes']:,} nodes, {found['epochs']} epochs in {found['seconds']:,.0f} s"
     why = f"Stopped because {WHY[found['stopped']]}; the state after epoch {found['best_epoch']} is kept."
-    told = "ToE here is what the model reads off walks that it is shown: reconstruction, not a forecast."
-    table = Table(title=title, caption=f"{why} {told}")
+    table = Table(title=title, caption=f"{why} Errors are in squashed days.")
     table.add_column("")
     columns = {"training walks": found["training"]}
     if found["held_out"]:
         columns["held-out walks"] = found["held_out"]
     for name in columns:
         table.add_column(name, justify="right")
-    rows = {
-        "own vertex recognised, F1": "self_f1",
-        "other end of an edge found, F1": "edge_f1",
-        "ToE error, RMSE in squashed days": "toe_rmse",
-        "the same of a constant": "toe_constant_rmse",
-        "time between structures, RMSE in squashed days": "interval_rmse",
-    }
-    for label, name in rows.items():
-        if found["training"]:
+    for label, name in ROWS.items():
+        if name in found["training"]:
             table.add_row(label, *(f"{figures[name]:.4f}" for figures in columns.values()))
     return table

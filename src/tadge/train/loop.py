@@ -24,7 +24,7 @@ from torch import Tensor
 from tadge.config import TrainConfig
 from tadge.errors import TrainingError
 from tadge.kernels import Ints
-from tadge.model.tasks import LOSSES, Batch, Outcome, Tasks
+from tadge.model.tasks import LOSSES, WEIGHT_OF, Batch, Outcome, Tasks
 from tadge.seeding import stream
 from tadge.train.batches import Sequences, batch_windows, pack_batch, window_starts
 from tadge.train.source import WalkSource
@@ -78,7 +78,7 @@ class Trainer:
         self.tasks, self.table, self.source, self.config, self.seed = tasks, table, source, config, seed
         self.device, self.precision = table.values.device, precision
         self.optimiser = torch.optim.Adam(tasks.parameters(), lr=config.lr, betas=BETAS, eps=EPSILON, fused=True)
-        self.weights = torch.tensor([*config.weights, config.weights[-1]], device=self.device)
+        self.weights = torch.tensor([config.weights[place] for place in WEIGHT_OF], device=self.device)
         self.drawn_from = np.flatnonzero(source.graph.degree > 0)
         self.position = Position()
         self.best = self._copy()
@@ -252,8 +252,8 @@ class Trainer:
         return tally
 
     def _joint(self, figures: dict[str, float]) -> float:
-        weights = self.config.weights
-        return sum(w * figures[f"{name}_loss"] for w, name in zip((*weights, weights[-1]), LOSSES, strict=True))
+        weights = (self.config.weights[place] for place in WEIGHT_OF)
+        return sum(w * figures[f"{name}_loss"] for w, name in zip(weights, LOSSES, strict=True))
 
     # -- states -------------------------------------------------------------------------------------------------------
 
