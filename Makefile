@@ -22,8 +22,8 @@ $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
 	@touch $@ $(VENV)/.core
 
 demo: $(VENV)/.core
-	$(BIN)/tadge synth --events 20000 --seed 0 --out demo/forum.csv --labels demo/labels.csv
-	$(BIN)/tadge info demo/forum.csv
+	$(BIN)/python examples/forum.py --out demo
+	$(BIN)/tadge info demo/forum.csv --quiet
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -34,7 +34,8 @@ test: lint
 	$(BIN)/python -m pytest -n 2
 
 bench: $(VENV)/.dev
-	@for name in ingest walks; do echo "== $$name"; $(BIN)/python benchmarks/$$name.py || exit 1; done
+	$(PIP) --editable '.[dev,bench]'
+	@for name in ingest walks initialise training depth; do echo "== $$name"; $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 clean:
 	rm -rf $(VENV) demo build dist

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import torch
@@ -158,7 +160,7 @@ def test_it_does_look_at_the_past():
     of, nodes = embedder(graph), np.arange(30)
     cuts = np.quantile(graph.time, [0.2, 0.5, 0.8])
     vectors = [of.nodes(nodes, np.full(30, cut), 3) for cut in cuts]
-    for one, other in zip(vectors, vectors[1:], strict=False):
+    for one, other in pairwise(vectors):
         assert (np.abs(one - other).max(axis=1) > 1e-3).mean() > 0.8
     past = later_is_other(graph, graph.time[0], np.random.default_rng(0))
     other = AsOf(of.network, of.table, of.rows, past, of.window).nodes(nodes, np.full(30, cuts[1]), 3)

@@ -4,25 +4,41 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import tadge
 from tadge.cli import main
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-EDGES = "who,whom,when\nann,bob,2015-01-02T10:00:00Z\nbob,cat,2015-06-01T11:30:00Z\ncat,ann,2015-07-04T12:00:00Z\n"
+TINY = tadge.ModelConfig(dim=8, heads=1, blocks=1), tadge.TrainConfig(epochs=1, init="random")
 
 
 def blocks(page: Path, language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", page.read_text(), re.S)
 
 
+@pytest.fixture(scope="module")
+def example(tmp_path_factory):
+    """A folder as a user may have it: edges.csv, texts as ids and dates of 2015 and 2016, and a fitted model."""
+    place = tmp_path_factory.mktemp("example")
+    graph = tadge.synthetic.forum(800, seed=0).graph
+    when = np.datetime64("2015-01-01", "s") + ((graph.time - graph.time[0]) * 86_400).astype("timedelta64[s]")
+    rows = zip(graph.src, graph.dst, when, strict=True)
+    text = "".join(f"user{u},user{v},{t}Z\n" for u, v, t in rows)
+    (place / "edges.csv").write_text("who,whom,when\n" + text)
+    tadge.TADGE(None, *TINY).fit(tadge.read_events(place / "edges.csv")).save(place / "model")
+    return place
+
+
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    (tmp_path / "edges.csv").write_text(EDGES)
+def folder(example, tmp_path, monkeypatch):
+    shutil.copytree(example, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -39,7 +55,7 @@ def commands() -> list[str]:
     for page in PAGES:
         for block in blocks(page, "bash"):
             found += [line.split("  #")[0].strip() for line in block.splitlines()]
-        found += re.findall(r"`(tadge (?:info|synth|convert|walk) \S[^`\n]*)`", page.read_text())
+        found += re.findall(r"`(tadge (?:info|synth|convert|walk|fit|embed) \S[^`\n]*)`", page.read_text())
     return sorted({re.sub(r"^\.venv/bin/", "", line) for line in found if "tadge" in line and "datasets" not in line})
 
 

@@ -6,6 +6,7 @@ so on nothing that is later than itself or at the same instant elsewhere.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +22,7 @@ from tadge.units import squash
 from tadge.walks.chains import Chains, chains_of, latest
 
 Vectors = npt.NDArray[np.float32]
+Report = Callable[[int, int], None]
 
 BLOCK = 1024  # occurrences embedded at once: bounds the memory
 
@@ -43,14 +45,15 @@ class AsOf:
     graph: TemporalGraph
     window: int
 
-    def nodes(self, nodes: Ints, at: Days, count: int) -> Vectors:
+    def nodes(self, nodes: Ints, at: Days, count: int, report: Report = lambda done, total: None) -> Vectors:
         """Embed nodes, (Q,), each as of a moment, (Q,): the mean over its latest occurrences, at most `count`.
 
-        A node that has not joined by then is embedded as the unknown vertex.
+        A node that has not joined by then is embedded as the unknown vertex. `report` is told how many occurrences are
+        done, of how many.
         """
         occurrences, query = latest(self.graph, nodes, at, count)
         distinct, place = np.unique(occurrences, return_inverse=True)
-        vectors = self.occurrences(distinct)
+        vectors = self.occurrences(distinct, report)
         result = np.empty((nodes.size, self.table.shape[1]), np.float32)
         joined = np.zeros(nodes.size, np.bool_)
         joined[query] = True
@@ -62,7 +65,7 @@ class AsOf:
             result[~joined] = self._unknown()
         return result
 
-    def occurrences(self, occurrences: Ints) -> Vectors:
+    def occurrences(self, occurrences: Ints, report: Report = lambda done, total: None) -> Vectors:
         """Embed distinct occurrences, (K,), as (K, D)."""
         chains = chains_of(self.graph)
         in_time = occurrences[np.lexsort((occurrences, chains.time[occurrences]))]
@@ -70,6 +73,7 @@ class AsOf:
         for first in range(0, in_time.size, BLOCK):
             block = in_time[first : first + BLOCK]
             result[np.searchsorted(occurrences, block)] = self._block(chains, block)
+            report(first + block.size, in_time.size)
         return result
 
     @torch.inference_mode()

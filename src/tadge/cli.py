@@ -359,7 +359,7 @@ def embed(
     vector_form(out)
     fitted = TADGE.load(model)
     graph = fitted.graph_ if events is None else _read(events, reading, quiet)[0]
-    vectors = fitted.embed(at=_moment_of(at), graph=graph, latest=latest)
+    vectors = fitted.embed(at=_moment_of(at), graph=graph, latest=latest, progress=False if quiet else None)
     write_vectors(out, graph.ids, vectors)
     if as_json:
         sizes = {"nodes": vectors.shape[0], "dim": vectors.shape[1]}

@@ -197,7 +197,7 @@ class TrainConfig:
         high=1e6,
     )
     warmup: float = option(0.05, "share of all steps in which the learning rate rises", low=0.0, high=1.0)
-    clip: float = option(1.0, "largest length of a step's gradient; longer ones are shortened", low=1e-8)
+    clip: float = option(1.0, "largest length of a step's gradient; longer ones are shortened", low=1e-8, high=1e12)
     held_out: float = option(0.05, "share of the walks that early stopping looks at; 0: none", low=0.0, high=0.5)
     patience: int = option(5, "epochs without a better loss on the held-out walks before training stops", low=1)
     resample: bool = option(False, "whether every epoch walks anew, or all use the same walks")

@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from tadge.asof import AsOf, Vectors
+from tadge.asof import AsOf, Report, Vectors
 from tadge.config import ModelConfig, Option, TrainConfig, WalkConfig
-from tadge.errors import InputError
+from tadge.errors import ConfigError, InputError, TrainingError
 from tadge.graph import TemporalGraph
 from tadge.kernels import Days, Ints
 from tadge.model.tasks import Tasks
@@ -62,7 +62,7 @@ class TADGE:
     Attributes:
         graph_: the graph it was fitted to.
         history_: figures of every epoch: losses, F1 scores, errors, seconds, walks per second, memory.
-        stopped_: why training stopped: "done", "early" or "interrupted".
+        stopped_: why training stopped: "done", "early", "interrupted" or "trouble".
         precision_: the number format it was trained in.
     """
 
@@ -101,24 +101,34 @@ class TADGE:
             checkpoint_seconds: time between two checkpoints; 0: after every step.
             progress: whether to show epoch, losses, walks per second and time left; by default where people can see it.
         """
+        _check_kind(graph, TemporalGraph, "graph")
+        if walks is not None:
+            self._check_walks(walks, graph)
         about = self._about(graph, walks)
-        run = None
+        run, trouble = None, None
         if resume and checkpoint is not None and has_folder(checkpoint, CHECKPOINT):
             run = read_checkpoint(checkpoint, about)
         with Progress(progress) as show, one_writer(checkpoint) if checkpoint is not None else nullcontext():
             trainer = self._trainer(graph, walks, run, show)
+            run = None  # what was read is let go
             save = Saver(checkpoint, about, checkpoint_seconds)
             show.begin(trainer)
-            self.stopped_ = trainer.run(show.step, save)
+            try:
+                self.stopped_ = trainer.run(show.step, save)
+            except TrainingError as error:
+                self.stopped_, trouble = "trouble", error
             if self.stopped_ == "interrupted":
                 save.now(trainer)
-        trainer.keep_best()
-        self._keep(graph, trainer.tasks, trainer.table.values, trainer.precision, trainer.position.history)
-        self.toe_head_ = self._learn_toe_head()
+            trainer.keep_best()
+            self._keep(graph, trainer.tasks, trainer.table.values, trainer.precision, trainer.position.history)
+            with show.part("how long edges take") as report:
+                self.toe_head_ = self._learn_toe_head(report)
+        if trouble is not None:
+            raise trouble
         return self
 
     def _trainer(self, graph: TemporalGraph, walks: Walks | None, run: Run | None, show: Progress) -> Trainer:
-        device = torch.device(self.device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        device = _device(self.device)
         source = WalkSource(graph, self.walks, self.train, self.seed, walks)
         if source.note:
             show.say(source.note)
@@ -137,10 +147,10 @@ class TADGE:
             restore(trainer, *run)
         return trainer
 
-    def _learn_toe_head(self) -> Days:
+    def _learn_toe_head(self, report: Report) -> Days:
         """Learn how long edges take from both ends as they were when the target joined, (2 D + 1,)."""
         pairs = timed_pairs(self.graph_, MOST_PAIRS, self.seed)
-        return ridge(self._pair_features(self._view(None), pairs.src, pairs.dst, pairs.at), pairs.toe)
+        return ridge(self._pair_features(self._view(None), pairs.src, pairs.dst, pairs.at, report), pairs.toe)
 
     def _tasks(self) -> Tasks:
         with torch.random.fork_rng(devices=[]):
@@ -162,7 +172,7 @@ class TADGE:
     ) -> None:
         self.graph_, self.tasks_, self.table_ = graph, tasks.eval(), table
         self.precision_, self.history_ = precision, history
-        self._views: WeakKeyDictionary[TemporalGraph, AsOf] = WeakKeyDictionary()
+        self._rows: WeakKeyDictionary[TemporalGraph, Ints] = WeakKeyDictionary()
 
     def _about(self, graph: TemporalGraph, walks: Walks | None) -> dict[str, Any]:
         about = {"walks": asdict(self.walks), "model": asdict(self.model), "train": asdict(self.train)}
@@ -173,7 +183,13 @@ class TADGE:
     # -- answers ------------------------------------------------------------------------------------------------------
 
     def embed(
-        self, nodes: Nodes = None, at: At = None, *, graph: TemporalGraph | None = None, latest: int = LATEST
+        self,
+        nodes: Nodes = None,
+        at: At = None,
+        *,
+        graph: TemporalGraph | None = None,
+        latest: int = LATEST,
+        progress: bool | None = None,
     ) -> Vectors:
         """Return a vector for every node asked for, (n, D), as of a moment, from what happened until then.
 
@@ -185,10 +201,13 @@ class TADGE:
             at: days on the graph's clock or a date, one for all or one each; the end by default.
             graph: what happened, where that is more than the model was fitted to; node numbers are then this graph's.
             latest: how many occurrences.
+            progress: whether to show how far it is; by default where people can see it.
         """
         view = self._view(graph)
         numbers = node_numbers(view.graph, nodes, "nodes")
-        return view.nodes(numbers, _moments(view.graph, at, numbers.size), _LATEST.check(latest))
+        moments, count = _moments(view.graph, at, numbers.size), _LATEST.check(latest)
+        with Progress(progress) as show, show.part("vectors") as report:
+            return view.nodes(numbers, moments, count, report)
 
     @torch.inference_mode()
     def embed_walks(self, walks: Walks) -> Vectors:
@@ -198,8 +217,11 @@ class TADGE:
         each other in windows, in order of their start.
         """
         view = self._view(None)
-        sequences, window = Sequences.of(walks, view.rows), min(self.train.window, len(walks))
+        self._check_walks(walks, view.graph)
         result = np.full((*walks.nodes.shape, self.model.dim), np.nan, np.float32)
+        if not len(walks):
+            return result
+        sequences, window = Sequences.of(walks, view.rows), min(self.train.window, len(walks))
         starts = window_starts(len(sequences), window, window)
         for windows in batch_windows(starts, window, max(window, self.train.batch_size)):
             batch = pack_batch(sequences, windows, len(self.table_) - 2, device=self.table_.device)
@@ -247,37 +269,53 @@ class TADGE:
         return guess if squashed else unsquash(guess)
 
     def similar(self, node: int | str, k: int = 10, *, at: Moment | None = None) -> list[tuple[Any, float]]:
-        """List the `k` nodes nearest to a node by cosine, as (id, cosine), nearest first."""
+        """List the `k` nodes nearest to a node by the cosine about the mean vector, as (id, cosine), nearest first."""
         vectors = self.embed(at=at)
-        (own,) = node_numbers(self.graph_, node, "node")
+        vectors = vectors - vectors.mean(axis=0)
+        numbers = node_numbers(self.graph_, node, "node")
+        if numbers.size != 1:
+            raise InputError("not a node", expected="one", found=f"{numbers.size:,}", where="node")
+        own = int(numbers[0])
         length = np.linalg.norm(vectors, axis=1)
         cosine = vectors @ vectors[own] / np.maximum(length * length[own], 1e-12)
         cosine[own] = -np.inf
         best = np.argsort(-cosine, kind="stable")[: min(_K.check(k), cosine.size - 1)]
-        return [(self.graph_.ids[number], float(cosine[number])) for number in best]
+        return list(zip(self.graph_.ids[best].tolist(), cosine[best].tolist(), strict=True))
 
-    def _pair_features(self, view: AsOf, src: Ints, dst: Ints, at: Days) -> Vectors:
+    def _pair_features(
+        self, view: AsOf, src: Ints, dst: Ints, at: Days, report: Report = lambda done, total: None
+    ) -> Vectors:
         """Put together the vectors of both ends, (n, 2 D): who acts in the mean, who is linked to in its latest."""
-        return np.concatenate([self._as_of(view, src, at, LATEST), self._as_of(view, dst, at, 1)], axis=1)
+        return np.concatenate([self._as_of(view, src, at, LATEST, report), self._as_of(view, dst, at, 1)], axis=1)
 
-    def _as_of(self, view: AsOf, nodes: Ints, at: Days, count: int) -> Vectors:
+    def _as_of(
+        self, view: AsOf, nodes: Ints, at: Days, count: int, report: Report = lambda done, total: None
+    ) -> Vectors:
         """Embed nodes, (n,), as of moments, (n,), each distinct pair once."""
         distinct, place = np.unique(np.stack([at, nodes.astype(np.float64)]), axis=1, return_inverse=True)
-        return view.nodes(distinct[1].astype(np.int64), distinct[0].copy(), count)[place.reshape(-1)]
+        return view.nodes(distinct[1].astype(np.int64), distinct[0].copy(), count, report)[place.reshape(-1)]
 
     def _view(self, graph: TemporalGraph | None) -> AsOf:
         """Give what embeds a graph's nodes; those that were not there in training have the unknown row."""
         if not hasattr(self, "graph_"):
             raise InputError("the model is not fitted", cure="call fit first, or TADGE.load a fitted one")
-        graph = graph or self.graph_
-        if graph not in self._views:
+        graph = self.graph_ if graph is None else graph
+        _check_kind(graph, TemporalGraph, "graph")
+        if graph not in self._rows:  # only the rows are kept: an AsOf would hold its graph
             unknown = self.graph_.num_nodes + 1
             rows = match_ids(graph, self.graph_)
             known = (rows >= 0) & (self.graph_.degree > 0)[rows]
-            self._views[graph] = AsOf(
-                self.tasks_.network, self.table_, np.where(known, rows, unknown), graph, self.train.window
-            )
-        return self._views[graph]
+            self._rows[graph] = np.where(known, rows, unknown)
+        return AsOf(self.tasks_.network, self.table_, self._rows[graph], graph, self.train.window)
+
+    def _check_walks(self, walks: Walks, graph: TemporalGraph) -> None:
+        _check_kind(walks, Walks, "walks")
+        if len(walks) and walks.nodes.max() >= graph.num_nodes:
+            expected, found = f"nodes from 0 to {graph.num_nodes - 1:,}", f"{walks.nodes.max():,}"
+            raise InputError("these walks are of another graph", expected=expected, found=found, where="walks")
+        if len(walks) and walks.lengths.max() > self.walks.max_length:
+            expected, found = f"at most max_length = {self.walks.max_length} vertices", str(walks.lengths.max())
+            raise InputError("these walks are too long for the model", expected=expected, found=found, where="walks")
 
     # -- disk ---------------------------------------------------------------------------------------------------------
 
@@ -294,6 +332,7 @@ class TADGE:
     @classmethod
     def load(cls, folder: str | PathLike[str], *, device: str | None = None) -> TADGE:
         """Read a model that `save` wrote; nothing in the folder is executed."""
+        where = _device(device)
         parts, meta = read_folder(folder, MODEL)
         try:
             configs = WalkConfig(**meta["walks"]), ModelConfig(**meta["model"]), TrainConfig(**meta["train"])
@@ -301,10 +340,10 @@ class TADGE:
             tasks = model._tasks()
             tasks.load_state_dict(parts["weights"])
             graph, table = graph_from(parts["graph"], meta["graph"]), parts["table"]["values"]
-            if tuple(table.shape) != (graph.num_nodes + 2, model.model.dim):
+            head, dim = parts["table"]["toe_head"].numpy(), model.model.dim
+            if tuple(table.shape) != (graph.num_nodes + 2, dim) or head.shape != (2 * dim + 1,):
                 raise ValueError
-            model.stopped_, model.toe_head_ = meta["stopped"], parts["table"]["toe_head"].numpy()
-            where = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+            model.stopped_, model.toe_head_ = meta["stopped"], head
             model._keep(graph, tasks.to(where), table.to(where), meta["precision"], meta["history"])
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
             cure = "fit it again, or load it with the version of tadge that wrote it"
@@ -326,14 +365,18 @@ def fit_folder(
     """
     if resume and not has_folder(folder, CHECKPOINT) and has_folder(folder, MODEL):
         done = TADGE.load(folder, device=model.device)
-        if done.stopped_ != "interrupted" and done._about(done.graph_, None) == model._about(graph, None):
+        if done.stopped_ in ("done", "early") and done._about(done.graph_, None) == model._about(graph, None):
             remove_kind(folder, CHECKPOINT)  # what is left of one where the work was killed right at the end
             model.__dict__.update(done.__dict__)
             return model
     if not resume:
         remove_kind(folder, CHECKPOINT)
     with one_writer(folder):
-        model.fit(graph, checkpoint=folder, resume=resume, **options)
+        try:
+            model.fit(graph, checkpoint=folder, resume=resume, **options)
+        except TrainingError:
+            model.save(folder)
+            raise
         model.save(folder)
         if model.stopped_ != "interrupted":
             remove_kind(folder, CHECKPOINT)
@@ -344,9 +387,9 @@ def node_numbers(graph: TemporalGraph, nodes: Nodes, name: str) -> Ints:
     """Turn node numbers, or ids that are texts, into (n,) int64 node numbers; complain about unknown ones."""
     if nodes is None:
         return np.arange(graph.num_nodes)
-    array = np.atleast_1d(np.asarray(nodes))
+    array = np.atleast_1d(_array(nodes, name))
     if array.ndim == 1 and array.dtype.kind in "UO" and all(isinstance(each, str) for each in array):
-        return np.array([graph.node(each) for each in array], np.int64)
+        return np.array([graph.node(str(each)) for each in array], np.int64)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         found = f"{array.ndim} dimensions of {array.dtype}"
         raise InputError("not nodes", expected="node numbers, or ids that are texts", found=found, where=name)
@@ -355,6 +398,29 @@ def node_numbers(graph: TemporalGraph, nodes: Nodes, name: str) -> Ints:
         expected, cure = f"numbers from 0 to {graph.num_nodes - 1:,}", "graph.node(id) gives the number of an id"
         raise InputError("unknown node", expected=expected, found=str(array[np.argmax(wrong)]), cure=cure, where=name)
     return array.astype(np.int64)
+
+
+def _device(name: str | None) -> torch.device:
+    """Find a device by its name; CUDA by default, where there is one."""
+    try:
+        device = torch.device(name or ("cuda" if torch.cuda.is_available() else "cpu"))
+        torch.zeros(1, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError, TypeError) as error:
+        what, expected = "no such device here", "cpu, or one that torch finds"
+        raise ConfigError(what, expected=expected, found=repr(name), where="device") from error
+    return device
+
+
+def _check_kind(value: object, kind: type, name: str) -> None:
+    if not isinstance(value, kind):
+        raise InputError("wrong kind of value", expected=f"a {kind.__name__}", found=repr(value)[:80], where=name)
+
+
+def _array(values: Any, name: str) -> npt.NDArray[Any]:
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise InputError("rows of different lengths", expected="a list", found=repr(values)[:80], where=name) from None
 
 
 def _pairs(graph: TemporalGraph, src: Nodes, dst: Nodes, at: At) -> tuple[Ints, Ints, Days]:
@@ -370,10 +436,11 @@ def _moments(graph: TemporalGraph, at: At, count: int) -> Days:
     if at is None:
         return np.full(count, np.inf)
     if isinstance(at, (list, tuple, np.ndarray)):
-        each = np.asarray(at)
-        days = np.array(
-            [moment(one, graph.clock) for one in each.reshape(-1)] if each.dtype.kind in "MOU" else each, float
-        )
+        each = _array(at, "at")
+        if each.dtype.kind not in "iuf":
+            ones = each.reshape(-1) if each.dtype.kind == "M" else each.reshape(-1).tolist()
+            each = np.array([moment(one, graph.clock) for one in ones]).reshape(each.shape)
+        days = each.astype(np.float64)
         if days.shape != (count,):
             raise InputError("moments do not fit", expected=f"one, or {count:,}", found=str(days.shape), where="at")
     else:

@@ -1,4 +1,4 @@
-"""The four losses on a batch of real walks, from the network's outputs in plain numpy."""
+"""The losses on a batch of real walks, from the network's outputs in plain numpy."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def printed(scores, right):
 
 
 def recomputed(tasks, batch, table, walks, made):
-    """All four losses, walk by walk, vertex by vertex."""
+    """All losses, walk by walk, vertex by vertex."""
     edges, nodes = made.edges.detach().double().numpy(), made.nodes.detach().double().numpy()
     table = table.double().numpy()
     names = batch.rows.tolist()
@@ -103,22 +103,23 @@ def recomputed(tasks, batch, table, walks, made):
             )
             interval.append(total / (size * (size - 1)))
     found = {"self": np.mean(identity), "interval": np.mean(interval), "edge": np.mean(linked), "toe": np.mean(toe)}
-    if "ahead" in LOSSES:
-        found["ahead"] = ahead(tasks, nodes, table * math.sqrt(table.shape[1]), rows, walks)
-    return found
+    return found | ahead(tasks, nodes, table, names[:-2], rows, walks)
 
 
-def ahead(tasks, nodes, inputs, rows, walks):
-    """The ToE of every edge from its target, in which nothing later is seen, and the input of who acts."""
+def ahead(tasks, nodes, table, names, rows, walks):
+    """What is asked of every edge's target, in which nothing later is seen: who acts, and after how long."""
     if tasks.network.config.queries == "next":
-        return 0.0
-    weight, constant = tasks.ahead.weight.detach().double().numpy()[0], float(tasks.ahead.bias.detach())
-    errors = [
-        np.append(nodes[own[i - 1]], inputs[walk[i]]) @ weight + constant - 2 * math.atan(tov[i] - tov[i - 1]) / math.pi
-        for own, (walk, tov) in zip(rows, walks, strict=True)
-        for i in range(1, len(own))
-    ]
-    return np.mean(np.square(errors)) / 2
+        return {"who": 0.0, "when": 0.0}
+    weight, constant = tasks.when.weight.detach().double().numpy()[0], float(tasks.when.bias.detach())
+    who, when = [], []
+    for own, (walk, tov) in zip(rows, walks, strict=True):
+        for i in range(1, len(own)):
+            target, toe = nodes[own[i - 1]], 2 * math.atan(tov[i] - tov[i - 1]) / math.pi
+            share = np.exp(table[names] @ target)
+            who.append(-np.log(share[names.index(walk[i])] / share.sum()))
+            shown = table[walk[i]] * math.sqrt(table.shape[1])
+            when.append((np.append(target, shown) @ weight + constant - toe) ** 2 / 2)
+    return {"who": np.mean(who), "when": np.mean(when)}
 
 
 @pytest.mark.parametrize(("structure", "queries"), [(True, "next"), (False, "next"), (True, "self")])

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import gc
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -195,6 +197,24 @@ def test_given_walks_are_told_apart(tmp_path, monkeypatch):
     monkeypatch.undo()
     found = model().fit(forum(), walks=one, checkpoint=tmp_path, resume=True)
     assert torch.equal(found.table_, model().fit(forum(), walks=one).table_)
+
+
+def test_a_run_that_goes_on_holds_no_more_than_a_new_one(halfway, tmp_path, monkeypatch):
+    """Values, two moments, the best: what was read is let go."""
+    shutil.copytree(halfway, tmp_path, dirs_exist_ok=True)
+    held = []
+
+    def count(self, report, save):
+        gc.collect()
+        tables = [each for each in gc.get_objects() if type(each) is torch.Tensor and each.shape == (192, 8)]
+        held.append(len({each.data_ptr() for each in tables}))
+        return "done"
+
+    monkeypatch.setattr("tadge.train.loop.Trainer.run", count)
+    assert forum().num_nodes + 2 == 192
+    model().fit(forum(), checkpoint=tmp_path, resume=False)
+    model().fit(forum(), checkpoint=tmp_path, resume=True)
+    assert held[1] <= held[0]
 
 
 def test_without_resume_it_begins_anew(halfway, tmp_path):

@@ -21,36 +21,37 @@ def batches(count=4, hidden=0.2, seed=0):
     for number, windows in enumerate(run.batches[:count]):
         batch = run._pack(run.sequences, windows[: 1 + number % 3], np.random.default_rng(number), hidden)
         own, ends = batch.vertex[~batch.hidden], batch.packing.edges
+        vertices = len(batch.rows) - 2
         right = torch.cat([ends[:, 1], ends[:, 0]])
+        rows = len(batch.vertex) + vertices - batch.present
+        questions = (own, vertices), (right, rows), (batch.vertex[ends[:, 1]], vertices)
         choices = []
-        for answers, size in (
-            (own, len(batch.rows) - 2),
-            (right, len(batch.vertex) + len(batch.rows) - 2 - batch.present),
-        ):
+        for answers, size in questions:
             drawn = torch.from_numpy(rng.integers(0, size, len(answers)))
-            choices.append(Choice(torch.rand(()), torch.where(torch.rand(len(answers)) < 0.3, answers, drawn), answers))
-        yield batch, Outcome(torch.from_numpy(rng.uniform(0, 5, len(LOSSES))), *choices)
+            known = torch.from_numpy(rng.random(len(answers)) < 0.3)
+            choices.append(Choice(torch.zeros(()), torch.where(known, answers, drawn), answers))
+        yield batch, Outcome(torch.from_numpy(rng.uniform(0.1, 5, len(LOSSES))), *choices)
 
 
 def named(batch, outcome):
-    """Vertices that were right and chosen, of both tasks."""
+    """Vertices that were right and chosen, of all tasks that choose."""
     rows, vertex = batch.rows.tolist(), batch.vertex.tolist()
     of_edge = [rows[v] for v in vertex] + rows[batch.present : -2]
-    for choice, names in ((outcome.identity, rows), (outcome.edges, of_edge)):
+    for choice, names in ((outcome.identity, rows), (outcome.edges, of_edge), (outcome.who, rows)):
         yield [names[c] for c in choice.right], [names[c] for c in choice.chosen]
 
 
 def test_f1_scores_are_those_of_scikit_learn():
     metrics = pytest.importorskip("sklearn.metrics")
-    tally, answers, micro = Tally(500), ([], []), ([], [])
+    tally, answers, micro = Tally(500), ([], [], []), ([], [], [])
     for batch, outcome in batches():
         tally.add(batch, outcome)
         for task, pair in enumerate(named(batch, outcome)):
             answers[task].append(pair)
-        for task, choice in enumerate((outcome.identity, outcome.edges)):
+        for task, choice in enumerate((outcome.identity, outcome.edges, outcome.who)):
             micro[task].append((choice.right.tolist(), choice.chosen.tolist()))
     figures = tally.figures()
-    for task, name in enumerate(("self", "edge")):
+    for task, name in enumerate(("self", "edge", "who")):
         right, chosen = (np.concatenate([pair[side] for pair in answers[task]]) for side in (0, 1))
         assert len(right) > 50
         macro = metrics.f1_score(right, chosen, average="macro")
@@ -80,7 +81,7 @@ def test_losses_are_means_over_questions_and_errors_their_roots():
         assert figures[f"{name}_loss"] == pytest.approx(mean)
         if f"{name}_rmse" in figures:
             assert figures[f"{name}_rmse"] == pytest.approx(np.sqrt(2 * mean))
-    assert {"interval_rmse", "toe_rmse"} <= figures.keys()
+    assert {"interval_rmse", "toe_rmse", "when_rmse"} <= figures.keys()
     assert figures["toe_constant_rmse"] == pytest.approx(np.std(toe))
 
 
@@ -123,6 +124,18 @@ def test_a_tally_goes_on_from_its_state():
     for batch, outcome in given[2:]:
         second.add(batch, outcome)
     assert second.figures() == whole.figures()  # to the last bit
+
+
+def test_what_is_not_asked_has_no_score():
+    tally = Tally(500)
+    for batch, outcome in batches():
+        losses = outcome.losses.clone()
+        losses[LOSSES.index("who") :] = 0.0
+        tally.add(batch, outcome._replace(losses=losses, who=None))
+    figures = tally.figures()
+    assert not {"who_f1", "who_macro_f1", "when_rmse"} & figures.keys()
+    assert figures["who_loss"] == figures["when_loss"] == 0.0
+    assert figures["edge_f1"] > 0
 
 
 def test_nothing_asked():

@@ -49,7 +49,8 @@ def summary(model: TADGE) -> dict[str, Any]:
 def render(found: dict[str, Any]) -> Table:
     """Lay the summary out as a table."""
     title = f"{found['path']}: {found['nodes']:,} nodes, {found['epochs']} epochs in {found['seconds']:,.0f} s"
-    why = f"Stopped because {WHY[found['stopped']]}; the state after epoch {found['best_epoch']} is kept."
+    kept = f"the state after epoch {found['best_epoch']}" if found["best_epoch"] else "the initial state"
+    why = f"Stopped because {WHY[found['stopped']]}; {kept} is kept."
     table = Table(title=title, caption=f"{why} Errors are in squashed days.")
     table.add_column("")
     columns = {"training walks": found["training"]}
@@ -59,5 +60,6 @@ def render(found: dict[str, Any]) -> Table:
         table.add_column(name, justify="right")
     for label, name in ROWS.items():
         if name in found["training"]:
-            table.add_row(label, *(f"{figures[name]:.4f}" for figures in columns.values()))
+            cells = (f"{figures[name]:.4f}" if name in figures else "-" for figures in columns.values())
+            table.add_row(label, *cells)
     return table

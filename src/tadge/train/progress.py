@@ -78,7 +78,8 @@ def epoch_line(figures: dict[str, Any]) -> str:
     parts.append(" ".join(f"{name} {figures[f'{name}_loss']:.3f}" for name in LOSSES))
     shown = figures.get("held_out", figures)
     label = "held out" if "held_out" in figures else "training"
-    scores = f"self F1 {shown['self_f1']:.3f}, edge F1 {shown['edge_f1']:.3f}, ToE RMSE {shown['toe_rmse']:.3f}"
-    parts.append(f"{label}: loss {shown['loss']:.3f}, {scores}")
+    names = {"self F1": "self_f1", "edge F1": "edge_f1", "ToE RMSE": "toe_rmse"}
+    scores = [f"{text} {shown[name]:.3f}" for text, name in names.items() if name in shown]
+    parts.append(", ".join([f"{label}: loss {shown['loss']:.3f}", *scores]))
     parts.append(f"{figures['walks_per_second']:,.0f} walks/s")
     return " | ".join(parts)
