@@ -25,6 +25,7 @@ from tadge.data.export import write_frame
 from tadge.train.heads import timed_pairs
 from tadge.train.initialise import initial_vectors
 from tadge.train.vectors import write_vectors
+from tadge.units import unsquash
 
 PAST = 0.85
 QUICK = tadge.ModelConfig(dim=64, heads=2, blocks=2), tadge.TrainConfig(epochs=15, lr=2e-3, batch_size=100)
@@ -50,7 +51,7 @@ def shuffled(graph: tadge.TemporalGraph, seed: int) -> tadge.TemporalGraph:
     return tadge.TemporalGraph.from_arrays(graph.src, graph.dst, when, unit="days", ids=graph.ids, clock=graph.clock)
 
 
-def rmse(guess: np.ndarray | float, truth: np.ndarray) -> float:
+def rmse(guess: np.ndarray, truth: np.ndarray) -> float:
     """Return the root mean squared error."""
     return float(np.sqrt(np.mean((guess - truth) ** 2)))
 
@@ -86,15 +87,16 @@ def main() -> None:
     pairs, event = timed_pairs(graph, graph.num_events, asked.seed), np.flatnonzero(~np.isnan(graph.toe))
     later = event >= past.num_events
     ask = pairs.src[later], pairs.dst[later], pairs.at[later]
-    truth, mean = pairs.toe[later], float(pairs.toe[~later].mean())
-    best = tadge.synthetic.best_toe_rmse(known, event[later])
-    toe = {
-        "tadge": rmse(model.predict_toe(*ask, graph=graph, squashed=True), truth),
-        "tadge, shuffled times": rmse(control.predict_toe(*ask, graph=graph, squashed=True), truth),
-        "a constant": rmse(mean, truth),
-        "best from the past": best.history,
-        "best with the hidden pace known": best.floor,
+    truth = pairs.toe[later]
+    guesses = {
+        "tadge": model.predict_toe(*ask, graph=graph, squashed=True),
+        "tadge, shuffled times": control.predict_toe(*ask, graph=graph, squashed=True),
+        "a constant": np.full(truth.size, pairs.toe[~later].mean()),
+        "best with the hidden pace known": tadge.synthetic.best_toe(known)[event[later]],
     }
+    toe = {name: rmse(guess, truth) for name, guess in guesses.items()}
+    toe["best from the past"] = tadge.synthetic.best_toe_rmse(known, event[later]).history
+    days = {name: float(np.median(np.abs(unsquash(guess) - unsquash(truth)))) for name, guess in guesses.items()}
     there = past.degree > 0
     labels = known.labels[there]
     auc = {
@@ -103,7 +105,7 @@ def main() -> None:
         "DeepWalk": nearer(initial_vectors(past, "deepwalk", model.model.dim, asked.seed)[there], labels),
         "no vectors": 0.5,
     }
-    show(console, model, known, toe, auc, asked.out, seconds)
+    show(console, model, known, (toe, days, auc), asked.out, seconds)
     took = time.perf_counter() - began
     console.print(f"{asked.out}/: forum.csv, labels.csv, model/, vectors.parquet, report.html; {took:.0f} s in all")
 
@@ -112,12 +114,12 @@ def show(
     console: Console,
     model: tadge.TADGE,
     known: tadge.synthetic.Synthetic,
-    toe: dict[str, float],
-    auc: dict[str, float],
+    scores: tuple[dict[str, float], ...],
     out: Path,
     seconds: float,
 ) -> None:
     """Print the tables and write them into a page."""
+    toe, days, auc = scores
     node = int(np.argmax(model.graph_.degree))
     near = [(name, f"{cosine:.3f}", str(known.labels[name])) for name, cosine in model.similar(node, 5)]
     above = toe["tadge"] / toe["best from the past"] - 1
@@ -129,9 +131,9 @@ def show(
     ]
     tables = [
         (
-            "How long will the reply take? RMSE in squashed days, forecast",
-            ("", "error"),
-            [(name, f"{figure:.4f}") for name, figure in toe.items()],
+            "How long will the reply take? Errors of forecasts",
+            ("", "RMSE, squashed days", "median error, days"),
+            [(name, f"{toe[name]:.4f}", f"{days[name]:.2f}" if name in days else "-") for name in toe],
         ),
         (
             "Are nodes of one community nearer? AUC",

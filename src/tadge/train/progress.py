@@ -74,12 +74,8 @@ class Progress:
 
 def epoch_line(figures: dict[str, Any]) -> str:
     """Write the figures of an epoch in a line."""
-    parts = [f"epoch {figures['epoch']}: loss {figures['loss']:.3f}"]
-    parts.append(" ".join(f"{name} {figures[f'{name}_loss']:.3f}" for name in LOSSES))
     shown = figures.get("held_out", figures)
-    label = "held out" if "held_out" in figures else "training"
-    names = {"self F1": "self_f1", "edge F1": "edge_f1", "ToE RMSE": "toe_rmse"}
-    scores = [f"{text} {shown[name]:.3f}" for text, name in names.items() if name in shown]
-    parts.append(", ".join([f"{label}: loss {shown['loss']:.3f}", *scores]))
-    parts.append(f"{figures['walks_per_second']:,.0f} walks/s")
-    return " | ".join(parts)
+    scores = f"self F1 {shown['self_f1']:.3f}, edge F1 {shown['edge_f1']:.3f}, ToE RMSE {shown['toe_rmse']:.3f}"
+    part = f"held out {shown['loss']:.3f}: " if "held_out" in figures else ""
+    speed = f"{figures['walks_per_second']:,.0f} walks/s"
+    return f"epoch {figures['epoch']}: loss {figures['loss']:.3f}; {part}{scores}; {speed}"
