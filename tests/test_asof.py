@@ -35,6 +35,12 @@ def embedder(graph, queries="self", structure=True, window=4, max_length=4, dim=
     return AsOf(made, table, np.arange(graph.num_nodes), graph, window)
 
 
+@pytest.fixture(autouse=True, params=[1, 3])
+def share(request, monkeypatch):
+    """Graphs are small here: let few occurrences share what they are compared with."""
+    monkeypatch.setattr(asof, "SHARE", request.param)
+
+
 class Plain:
     """Occurrences and chains from the events alone; every window in a forward pass of its own."""
 
@@ -63,7 +69,8 @@ class Plain:
         return found
 
     def occurrence(self, t, node):
-        before = [one for one in self.all if one[0] < t][-(self.of.window - 1) :]
+        before = [one for one in self.all if one[0] < t]
+        before = before[: len(before) // asof.SHARE * asof.SHARE][-(self.of.window - 1) :]
         chains = [self.chain(*one) for one in [*before, (t, node)]]
         order = sorted(range(len(chains)), key=lambda k: -len(chains[k]))
         packing = Packing.of(torch.tensor([len(chains[k]) for k in order]))

@@ -16,7 +16,7 @@ import torch
 from tadge.graph import TemporalGraph
 from tadge.kernels import Days, Ints
 from tadge.model.network import Network
-from tadge.model.packing import Packing
+from tadge.model.packing import Forest, Packing
 from tadge.model.tasks import as_input
 from tadge.units import squash
 from tadge.walks.chains import Chains, chains_of, latest
@@ -24,6 +24,7 @@ from tadge.walks.chains import Chains, chains_of, latest
 Vectors = npt.NDArray[np.float32]
 Report = Callable[[int, int], None]
 
+SHARE = 256  # occurrences in a row that are compared with the same ones: those right before all of them
 BLOCK = 1024  # occurrences embedded at once: bounds the memory
 
 
@@ -76,32 +77,55 @@ class AsOf:
             report(first + block.size, in_time.size)
         return result
 
-    @torch.inference_mode()
     def _block(self, chains: Chains, block: Ints) -> Vectors:
-        others = np.concatenate([chains.before(block, self.window - 1), block[:, None]], axis=1)  # (n, S)
+        others = np.concatenate([chains.before(block, self.window - 1, SHARE), block[:, None]], axis=1)  # (n, S)
         needed = np.unique(others[others >= 0])
-        nodes, times, lengths = chains.back(needed, self.network.max_length)
-        order = np.argsort(-lengths, kind="stable")
-        place = np.empty_like(order)
-        place[order] = np.arange(order.size)
-        rows = self.rows[np.maximum(nodes[order], 0)]
-        toe = np.nan_to_num(squash(np.diff(times[order], axis=1, prepend=times[order, :1]))).astype(np.float32)
-        spot = place[np.searchsorted(needed, np.maximum(others, needed[0]))]  # (n, S)
-        return self._run(rows, toe, lengths[order], spot, others >= 0)
+        path, lengths = chains.paths(needed, self.network.max_length)
+        spot = np.searchsorted(needed, np.maximum(others, needed[0]))  # (n, S) which chain
+        step = np.minimum(lengths[spot], lengths[spot[:, -1:]]) - 1  # (n, S) how they were by then
+        toe = np.diff(chains.time[path], axis=1, prepend=0.0)
+        toe[:, 0] = 0.0
+        rows, delta = self.rows[chains.node[path]], squash(toe).astype(np.float32)
+        lay_out = _forest if self.network.config.queries == "self" else _packing
+        packing, chosen, place = lay_out(path, lengths)
+        return self._run(rows[chosen], delta[chosen], packing, place[spot, step], others >= 0)
 
-    def _run(self, rows: Ints, toe: Vectors, lengths: Ints, others: Ints, there: npt.NDArray[np.bool_]) -> Vectors:
-        """Embed the last vertex of walks in order of length; the last of the `others` is the walk itself."""
-        device = self.table.device
-        packing = Packing.of(torch.from_numpy(lengths).to(device))
-        inside = (np.arange(lengths[0])[:, None] < lengths[None, :]), slice(0, int(lengths[0]))
-        x = as_input(self.table[torch.from_numpy(rows[:, inside[1]].T[inside[0]]).to(device)])
-        delta = torch.from_numpy(toe[:, inside[1]].T[inside[0]]).to(device)
-        spots, mask = torch.from_numpy(others).to(device), torch.from_numpy(there).to(device)
-        made = self.network.last_rows(x, delta, as_input(self.table[-2:-1])[0], packing, spots[:, -1], spots, mask)
+    @torch.inference_mode()
+    def _run(
+        self, rows: Ints, toe: Vectors, packing: Packing | Forest, others: Ints, there: npt.NDArray[np.bool_]
+    ) -> Vectors:
+        """Embed rows, (n,), the last of the `others`, (n, S) each; `rows` of the table and `toe` are (R,)."""
+        tensors = (torch.from_numpy(each).to(self.table.device) for each in (rows, toe, others, there))
+        table_rows, delta, looked_at, mask = tensors
+        x, end = as_input(self.table[table_rows]), as_input(self.table[-2:-1])[0]
+        made = self.network.some_rows(x, delta, end, packing.to(self.table.device), looked_at, mask)
         return made.float().cpu().numpy()
 
-    @torch.inference_mode()
     def _unknown(self) -> Vectors:
-        rows = np.full((1, 1), len(self.table) - 1)
-        alone = np.zeros((1, 1), np.int64)
-        return self._run(rows, np.zeros((1, 1), np.float32), np.ones(1, np.int64), alone, alone == 0)
+        packing, _, place = _packing(np.zeros((1, 1), np.int64), np.ones(1, np.int64))
+        return self._run(np.array([len(self.table) - 1]), np.zeros(1, np.float32), packing, place, place == 0)
+
+
+def _packing(path: Ints, lengths: Ints) -> tuple[Packing, tuple[Ints, Ints], Ints]:
+    """Lay chains, (K, L), out one by one: the packing, the place in (K, L) of every row, the row of every place."""
+    order = np.argsort(-lengths, kind="stable")
+    packing = Packing.of(torch.from_numpy(lengths[order]))
+    chain, step = order[packing.walk_of.numpy()], packing.step_of.numpy()
+    place = np.zeros(path.shape, np.int64)
+    place[chain, step] = np.arange(chain.size)
+    return packing, (chain, step), place
+
+
+def _forest(path: Ints, lengths: Ints) -> tuple[Forest, tuple[Ints, Ints], Ints]:
+    """Lay chains out as `_packing` does, but with one row for what several have in common: beginnings."""
+    chain, step = np.nonzero(np.arange(path.shape[1]) < lengths[:, None])
+    begins = path[chain, 0]  # chains that were cut begin elsewhere, and share nothing with those that were not
+    _, first, row = np.unique(
+        np.stack([step, path[chain, step], begins]), axis=1, return_index=True, return_inverse=True
+    )
+    place = np.zeros(path.shape, np.int64)
+    place[chain, step] = row.reshape(-1)
+    chain, step = chain[first], step[first]
+    counts = np.bincount(step).tolist()
+    forest = Forest(counts, torch.from_numpy(place[chain, : len(counts)]), torch.from_numpy(step))
+    return forest, (chain, step), place

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import asdict
 from hashlib import blake2b
@@ -17,16 +16,17 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from tadge.asking import At, Nodes, check_kind, find_device, match_ids, moments_of, node_numbers, pairs_of
 from tadge.asof import AsOf, Report, Vectors
 from tadge.config import ModelConfig, Option, TrainConfig, WalkConfig
-from tadge.errors import ConfigError, InputError, TrainingError
+from tadge.errors import InputError, TrainingError
 from tadge.graph import TemporalGraph
 from tadge.kernels import Days, Ints
 from tadge.model.tasks import Tasks
 from tadge.seeding import check_seed, stream
 from tadge.train.batches import Sequences, batch_windows, pack_batch, window_starts
 from tadge.train.checkpoint import KIND as CHECKPOINT
-from tadge.train.checkpoint import Run, Saver, read_checkpoint, restore
+from tadge.train.checkpoint import Run, Saver, check_about, read_checkpoint, restore
 from tadge.train.folder import has_folder, one_writer, read_folder, remove_kind, write_folder
 from tadge.train.graph_file import graph_from, graph_tensors
 from tadge.train.heads import MOST_PAIRS, apply_head, ridge, timed_pairs
@@ -37,16 +37,13 @@ from tadge.train.precision import faster_precision
 from tadge.train.progress import Progress
 from tadge.train.source import WalkSource
 from tadge.train.table import Table
-from tadge.units import Moment, date_text, moment, squash, unsquash
+from tadge.units import Moment, squash, unsquash
 from tadge.walks.sampler import Walks
 
 LATEST = 5  # occurrences whose mean a node is
 MODEL = "model"
 _LATEST = Option("latest", int, LATEST, "latest occurrences that a node is the mean of", low=1)
 _K = Option("k", int, 10, "how many nodes", low=1)
-
-Nodes = Sequence[Any] | npt.NDArray[Any] | int | str | None
-At = Moment | Sequence[float] | npt.NDArray[np.float64] | None
 
 
 class TADGE:
@@ -101,7 +98,7 @@ class TADGE:
             checkpoint_seconds: time between two checkpoints; 0: after every step.
             progress: whether to show epoch, losses, walks per second and time left; by default where people can see it.
         """
-        _check_kind(graph, TemporalGraph, "graph")
+        check_kind(graph, TemporalGraph, "graph")
         if walks is not None:
             self._check_walks(walks, graph)
         about = self._about(graph, walks)
@@ -128,7 +125,7 @@ class TADGE:
         return self
 
     def _trainer(self, graph: TemporalGraph, walks: Walks | None, run: Run | None, show: Progress) -> Trainer:
-        device = _device(self.device)
+        device = find_device(self.device)
         source = WalkSource(graph, self.walks, self.train, self.seed, walks)
         if source.note:
             show.say(source.note)
@@ -163,9 +160,9 @@ class TADGE:
             vectors = initial_vectors(graph, self.train.init, self.model.dim, self.seed, report)
         rng = np.random.default_rng(int(stream(self.seed, "further rows")))
         scale = float(np.sqrt(np.mean(np.sum(vectors[graph.degree > 0].astype(np.float64) ** 2, axis=1))))
+        vectors /= np.float32(scale or 1.0)
         further = rng.standard_normal((2, self.model.dim)) / math.sqrt(self.model.dim)
-        table = np.concatenate([vectors / (scale or 1.0), further]).astype(np.float32)
-        return torch.from_numpy(table)
+        return torch.from_numpy(np.concatenate([vectors, further.astype(np.float32)]))
 
     def _keep(
         self, graph: TemporalGraph, tasks: Tasks, table: torch.Tensor, precision: str, history: list[dict[str, Any]]
@@ -205,7 +202,7 @@ class TADGE:
         """
         view = self._view(graph)
         numbers = node_numbers(view.graph, nodes, "nodes")
-        moments, count = _moments(view.graph, at, numbers.size), _LATEST.check(latest)
+        moments, count = moments_of(view.graph, at, numbers.size), _LATEST.check(latest)
         with Progress(progress) as show, show.part("vectors") as report:
             return view.nodes(numbers, moments, count, report)
 
@@ -244,7 +241,7 @@ class TADGE:
             graph: as in `embed`.
         """
         view = self._view(graph)
-        one, other, moments = _pairs(view.graph, src, dst, at)
+        one, other, moments = pairs_of(view.graph, src, dst, at)
         both = self._as_of(view, np.concatenate([one, other]), np.concatenate([moments, moments]), LATEST)
         return np.einsum("nd,nd->n", both[: one.size], both[one.size :])  # type: ignore[no-any-return]
 
@@ -263,7 +260,7 @@ class TADGE:
             squashed: return 2 arctan(days) / pi instead, as the model regresses it.
         """
         view = self._view(graph)
-        one, other, moments = _pairs(view.graph, src, dst, at)
+        one, other, moments = pairs_of(view.graph, src, dst, at)
         guess = apply_head(self._pair_features(view, one, other, moments), self.toe_head_)
         guess = np.clip(guess, 0.0, float(squash(self.graph_.toe_values().max(initial=0.0))))
         return guess if squashed else unsquash(guess)
@@ -300,7 +297,7 @@ class TADGE:
         if not hasattr(self, "graph_"):
             raise InputError("the model is not fitted", cure="call fit first, or TADGE.load a fitted one")
         graph = self.graph_ if graph is None else graph
-        _check_kind(graph, TemporalGraph, "graph")
+        check_kind(graph, TemporalGraph, "graph")
         if graph not in self._rows:  # only the rows are kept: an AsOf would hold its graph
             unknown = self.graph_.num_nodes + 1
             rows = match_ids(graph, self.graph_)
@@ -309,7 +306,7 @@ class TADGE:
         return AsOf(self.tasks_.network, self.table_, self._rows[graph], graph, self.train.window)
 
     def _check_walks(self, walks: Walks, graph: TemporalGraph) -> None:
-        _check_kind(walks, Walks, "walks")
+        check_kind(walks, Walks, "walks")
         if len(walks) and walks.nodes.max() >= graph.num_nodes:
             expected, found = f"nodes from 0 to {graph.num_nodes - 1:,}", f"{walks.nodes.max():,}"
             raise InputError("these walks are of another graph", expected=expected, found=found, where="walks")
@@ -332,7 +329,7 @@ class TADGE:
     @classmethod
     def load(cls, folder: str | PathLike[str], *, device: str | None = None) -> TADGE:
         """Read a model that `save` wrote; nothing in the folder is executed."""
-        where = _device(device)
+        where = find_device(device)
         parts, meta = read_folder(folder, MODEL)
         try:
             configs = WalkConfig(**meta["walks"]), ModelConfig(**meta["model"]), TrainConfig(**meta["train"])
@@ -363,14 +360,16 @@ def fit_folder(
         resume: go on with a run of the same options, seed and data; where that was done already, take its result.
         options: further arguments of `TADGE.fit`.
     """
+    if has_folder(folder, CHECKPOINT) and not resume:
+        cure = "say resume (--resume) to go on with it, or name another folder"
+        raise InputError("there is a run in this folder that is not done", cure=cure, where=str(folder))
     if resume and not has_folder(folder, CHECKPOINT) and has_folder(folder, MODEL):
         done = TADGE.load(folder, device=model.device)
-        if done.stopped_ in ("done", "early") and done._about(done.graph_, None) == model._about(graph, None):
+        if done.stopped_ in ("done", "early"):
+            check_about(done._about(done.graph_, None), model._about(graph, None), folder)
             remove_kind(folder, CHECKPOINT)  # what is left of one where the work was killed right at the end
             model.__dict__.update(done.__dict__)
             return model
-    if not resume:
-        remove_kind(folder, CHECKPOINT)
     with one_writer(folder):
         try:
             model.fit(graph, checkpoint=folder, resume=resume, **options)
@@ -381,81 +380,3 @@ def fit_folder(
         if model.stopped_ != "interrupted":
             remove_kind(folder, CHECKPOINT)
     return model
-
-
-def node_numbers(graph: TemporalGraph, nodes: Nodes, name: str) -> Ints:
-    """Turn node numbers, or ids that are texts, into (n,) int64 node numbers; complain about unknown ones."""
-    if nodes is None:
-        return np.arange(graph.num_nodes)
-    array = np.atleast_1d(_array(nodes, name))
-    if array.ndim == 1 and array.dtype.kind in "UO" and all(isinstance(each, str) for each in array):
-        return np.array([graph.node(str(each)) for each in array], np.int64)
-    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        found = f"{array.ndim} dimensions of {array.dtype}"
-        raise InputError("not nodes", expected="node numbers, or ids that are texts", found=found, where=name)
-    wrong = (array < 0) | (array >= graph.num_nodes)
-    if wrong.any():
-        expected, cure = f"numbers from 0 to {graph.num_nodes - 1:,}", "graph.node(id) gives the number of an id"
-        raise InputError("unknown node", expected=expected, found=str(array[np.argmax(wrong)]), cure=cure, where=name)
-    return array.astype(np.int64)
-
-
-def _device(name: str | None) -> torch.device:
-    """Find a device by its name; CUDA by default, where there is one."""
-    try:
-        device = torch.device(name or ("cuda" if torch.cuda.is_available() else "cpu"))
-        torch.zeros(1, device=device)
-    except (RuntimeError, AssertionError, NotImplementedError, TypeError) as error:
-        what, expected = "no such device here", "cpu, or one that torch finds"
-        raise ConfigError(what, expected=expected, found=repr(name), where="device") from error
-    return device
-
-
-def _check_kind(value: object, kind: type, name: str) -> None:
-    if not isinstance(value, kind):
-        raise InputError("wrong kind of value", expected=f"a {kind.__name__}", found=repr(value)[:80], where=name)
-
-
-def _array(values: Any, name: str) -> npt.NDArray[Any]:
-    try:
-        return np.asarray(values)
-    except ValueError:
-        raise InputError("rows of different lengths", expected="a list", found=repr(values)[:80], where=name) from None
-
-
-def _pairs(graph: TemporalGraph, src: Nodes, dst: Nodes, at: At) -> tuple[Ints, Ints, Days]:
-    """Check pairs and their moments, (n,) each."""
-    one, other = node_numbers(graph, src, "src"), node_numbers(graph, dst, "dst")
-    if one.size != other.size:
-        raise InputError("src and dst differ in length", expected="as many", found=f"{one.size:,}, {other.size:,}")
-    return one, other, _moments(graph, at, one.size)
-
-
-def _moments(graph: TemporalGraph, at: At, count: int) -> Days:
-    """Turn moments into (count,) days; complain about those before the first event."""
-    if at is None:
-        return np.full(count, np.inf)
-    if isinstance(at, (list, tuple, np.ndarray)):
-        each = _array(at, "at")
-        if each.dtype.kind not in "iuf":
-            ones = each.reshape(-1) if each.dtype.kind == "M" else each.reshape(-1).tolist()
-            each = np.array([moment(one, graph.clock) for one in ones]).reshape(each.shape)
-        days = each.astype(np.float64)
-        if days.shape != (count,):
-            raise InputError("moments do not fit", expected=f"one, or {count:,}", found=str(days.shape), where="at")
-    else:
-        days = np.full(count, moment(at, graph.clock))  # type: ignore[arg-type]
-    if graph.num_events and days.size and not days.min() >= graph.time[0]:
-        first = f"{date_text(float(graph.time[0]), graph.clock)} or later"
-        found = date_text(float(days.min()), graph.clock)
-        raise InputError("nothing had happened by then", expected=first, found=found, where="at")
-    return days
-
-
-def match_ids(graph: TemporalGraph, other: TemporalGraph) -> Ints:
-    """Find every node of a graph in another by its id (and its side, in a bipartite one), (N,); -1 where it is new."""
-    if graph.ids is other.ids and graph.num_sources == other.num_sources:
-        return np.arange(graph.num_nodes)
-    known = {(number < other.num_sources, node): number for number, node in enumerate(other.ids.tolist())}
-    named = enumerate(graph.ids.tolist())
-    return np.array([known.get((number < graph.num_sources, node), -1) for number, node in named], np.int64)

@@ -174,15 +174,17 @@ def test_a_checkpoint_of_other_options_is_refused(halfway, other, words):
     with pytest.raises(tadge.InputError) as caught:
         other()(forum(), checkpoint=halfway, resume=True)
     assert words in str(caught.value)
-    assert "say the same options, or start anew without resume" in str(caught.value)
+    assert "say the same options, or start anew in another folder" in str(caught.value)
     assert str(halfway) in str(caught.value)
 
 
 def test_a_checkpoint_of_other_data_is_refused(halfway):
-    with pytest.raises(tadge.InputError, match=r"the checkpoint is of another graph; expected '\w+'; found '\w+'"):
+    with pytest.raises(
+        tadge.InputError, match=r"what is in this folder has another graph; expected '\w+'; found '\w+'"
+    ):
         model().fit(forum(seed=1), checkpoint=halfway, resume=True)
     walks = sample_walks(forum(), walking(), 3)
-    with pytest.raises(tadge.InputError, match="the checkpoint is of another given walks; expected None"):
+    with pytest.raises(tadge.InputError, match="what is in this folder has another given walks; expected None"):
         model().fit(forum(), walks=walks, checkpoint=halfway, resume=True)
     assert read_folder(halfway, "checkpoint")[1]["position"]["total"] == 2  # it is as it was
 

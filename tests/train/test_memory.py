@@ -86,13 +86,14 @@ def test_a_system_that_does_not_say(monkeypatch):
 
 
 MEASURE = """
-import json, resource
+import json
 import torch
 
 torch.set_num_threads(1)
 import tadge
 from tadge.data import synthetic
 from tadge.embedder import TADGE
+from tadge.train.loop import peak_memory_mb
 from tadge.train.memory import estimate
 from tadge.train.progress import Progress
 from tadge.train.source import WalkSource
@@ -115,8 +116,7 @@ before = resident()
 trainer = model._trainer(graph, None, None, Progress(False))
 for _ in range(2):
     trainer._next_step()
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-print(json.dumps({"estimate": need.total, "grown": peak - before}))
+print(json.dumps({"estimate": need.total, "grown": peak_memory_mb() * 1e6 - before}))
 """
 
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from tadge.model.packing import Packing
+from tadge.model.packing import Forest, Packing
 
 Attend = Callable[[Tensor, Tensor, Tensor], Tensor]  # queries, keys, values, (R, H, D) each, to (R, H, D)
 
@@ -70,12 +71,14 @@ class FeedForward(nn.Module):
         return self.norm(self.second(self.dropout(functional.relu(self.first(x) + x))))  # type: ignore[no-any-return]
 
 
-def within_walks(packing: Packing) -> Attend:
+def within_walks(packing: Packing | Forest) -> Attend:
     """Let every row attend to itself and the rows before it in its walk (the mask M).
 
     Walks are aligned at their beginning, so what comes before a row that is there is there too: the causal mask alone
-    keeps padding out.
+    keeps padding out. In a forest every row has its own path.
     """
+    if isinstance(packing, Forest):
+        return along_paths(packing)
 
     def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         q, k, v = (packing.pad(each).transpose(1, 2) for each in (q, k, v))  # (B, H, L, D)
@@ -113,6 +116,18 @@ def among_walks(packing: Packing, windows: Tensor) -> Attend:
     return attend
 
 
+def along_paths(forest: Forest) -> Attend:
+    """Let every row of a forest attend to the rows of its path, step by step: all paths of a step are as long."""
+    paths = torch.split(forest.path, forest.counts)
+
+    def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        asking = torch.split(q, forest.counts)
+        made = [_look(asking[step], k, v, paths[step][:, : step + 1], None) for step in range(1, len(paths))]
+        return torch.cat([v[: forest.counts[0]], *made])  # (R, H, D): the first see only themselves
+
+    return attend
+
+
 def among_rows(rows: Tensor, there: Tensor) -> Attend:
     """Let every query attend to rows of its own.
 
@@ -120,13 +135,11 @@ def among_rows(rows: Tensor, there: Tensor) -> Attend:
         rows: (n, S) what each query looks at.
         there: (n, S) bool, which of them count.
     """
+    return lambda q, k, v: _look(q, k, v, rows, there[:, None, None, :])
 
-    def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        k, v = (
-            each.index_select(0, rows.reshape(-1)).reshape(*rows.shape, *each.shape[1:]).transpose(1, 2)
-            for each in (k, v)
-        )
-        mask = there[:, None, None, :]
-        return functional.scaled_dot_product_attention(q[:, :, None], k, v, attn_mask=mask)[:, :, 0]  # (n, H, D)
 
-    return attend
+def _look(q: Tensor, k: Tensor, v: Tensor, rows: Tensor, mask: Tensor | None) -> Tensor:
+    """Let queries, (n, H, D), attend to rows of their own, (n, S), among keys and values, (R, H, D)."""
+    shape = (*rows.shape, *k.shape[1:])
+    k, v = (each.index_select(0, rows.reshape(-1)).reshape(shape).transpose(1, 2) for each in (k, v))  # (n, H, S, D)
+    return functional.scaled_dot_product_attention(q[:, :, None], k, v, attn_mask=mask)[:, :, 0]  # (n, H, D)

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from tadge.config import ModelConfig
 from tadge.model.attention import Block, FeedForward, among_rows, among_walks, within_walks
-from tadge.model.packing import Packing
+from tadge.model.packing import Forest, Packing
 from tadge.model.time_lstm import TimeLSTM
 
 
@@ -45,6 +45,9 @@ class Network(nn.Module):
         self.decoder = nn.ModuleList(
             Block(dim, heads, dropout, dim if n else heads * dim, residual) for n in range(config.blocks)
         )
+        for block in (*self.encoder, *self.decoder):
+            if block.residual:  # the deeper, the less each block says at first: so depth begins to learn at once
+                nn.init.constant_(block.feed_forward.norm.weight, 1 / config.blocks)
         if config.structure:
             self.end_row = nn.Parameter(torch.zeros(dim))  # edge formation embedding of the end of a sequence
             self.structure = Block(dim, heads, dropout)
@@ -68,11 +71,11 @@ class Network(nn.Module):
         nodes = self.fusion(edges + structures)  # (R, D)                                                     Eq. 31
         return Embedded(edges, structures.index_select(0, packing.last_rows), nodes)
 
-    def edge_formation(self, x: Tensor, toe: Tensor, end: Tensor, packing: Packing) -> Tensor:
+    def edge_formation(self, x: Tensor, toe: Tensor, end: Tensor, packing: Packing | Forest) -> Tensor:
         """Return the edge formation embedding of every row, (R, D) (Eq. 2 to 23)."""
         attend = within_walks(packing)
         first: Block = self.encoder[0]  # type: ignore[assignment]
-        if self.config.queries == "next":
+        if self.config.queries == "next" and isinstance(packing, Packing):
             h, following = self._with_end(x, toe, end, packing)
             queries = first.attention(following, following, attend)  # (R, H*D)
         else:
@@ -100,31 +103,28 @@ class Network(nn.Module):
         h = self.structure_input(edges, packing)
         return self.structure(h, h, among_walks(packing, windows))  # type: ignore[no-any-return]
 
-    def structure_input(self, edges: Tensor, packing: Packing) -> Tensor:
+    def structure_input(self, edges: Tensor, packing: Packing | Forest) -> Tensor:
         """Sum every walk up to each row, (R, D); places that are not there yet count as the end of a sequence."""
-        so_far = packing.pack(packing.pad(edges).cumsum(1))  # (R, D)
         left = (self.max_length - 1 - packing.step_of).to(edges.dtype)  # (R,)
-        return so_far + left[:, None] * self.end_row  # (R, D)                                                Eq. 24
+        return packing.sums(edges) + left[:, None] * self.end_row  # (R, D)                                   Eq. 24
 
-    def last_rows(
-        self, x: Tensor, toe: Tensor, end: Tensor, packing: Packing, asked: Tensor, others: Tensor, there: Tensor
+    def some_rows(
+        self, x: Tensor, toe: Tensor, end: Tensor, packing: Packing | Forest, others: Tensor, there: Tensor
     ) -> Tensor:
-        """Return the final representation of the last vertex of some walks, (n, D), each in a window of its own.
+        """Return the final representation of some rows, (n, D), each in a window of its own.
 
         Args:
             x: (R, D), as in `forward`.
             toe: (R,).
             end: (D,).
-            packing: where the rows are.
-            asked: (n,) walks.
-            others: (n, S) the walks that each is compared with; itself among them.
+            packing: where the rows are; a forest where queries are "self".
+            others: (n, S) the rows that each is compared with; the last is itself.
             there: (n, S) bool, which of them are.
         """
         edges = self.edge_formation(x, toe, end, packing)
-        own = packing.last_rows[asked]  # (n,)
+        own = edges.index_select(0, others[:, -1])  # (n, D)
         if not self.config.structure:
-            return self.fusion(edges[own])  # type: ignore[no-any-return]
+            return self.fusion(own)  # type: ignore[no-any-return]
         h = self.structure_input(edges, packing)
-        step = torch.minimum(packing.lengths[others], packing.lengths[asked][:, None]) - 1  # (n, S)
-        structures = self.structure(h[own], h, among_rows(packing.rows[others, step], there))  # (n, D)
-        return self.fusion(edges[own] + structures)  # type: ignore[no-any-return]
+        structures = self.structure(h.index_select(0, others[:, -1]), h, among_rows(others, there))  # (n, D)
+        return self.fusion(own + structures)  # type: ignore[no-any-return]

@@ -130,6 +130,57 @@ class Packing:
         places: Tensor = _Put.apply(packed, self.places, shape[0] * shape[1])  # type: ignore[no-untyped-call]
         return places.reshape(*shape, *packed.shape[1:])
 
+    def to(self, device: torch.device) -> Packing:
+        """Bring it to a device."""
+        return Packing(self.lengths.to(device), self.counts)
+
+    def carry(self, step: int, state: Tensor) -> Tensor:
+        """Give the state of the step before for the rows of a step: the walks that go on are the first ones."""
+        return state[: self.counts[step]]
+
+    def sums(self, rows: Tensor) -> Tensor:
+        """Sum every walk up to each of its rows, (R, D)."""
+        return self.pack(self.pad(rows).cumsum(1))
+
     def longer(self) -> Packing:
         """Give the same walks with one more step each: the end of the sequence."""
         return Packing(self.lengths + 1, [self.counts[0], *self.counts])
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """Say where the rows of many walks are that share their beginnings: every distinct beginning is one row.
+
+    It serves where a row depends on the rows before it alone. Rows stand in order of their step.
+
+    Attributes:
+        counts: rows of every step.
+        path: (R, L) row of every step up to a row's own; beyond it, anything.
+        step_of: (R,) step of every row.
+    """
+
+    counts: list[int]
+    path: Tensor
+    step_of: Tensor
+
+    def to(self, device: torch.device) -> Forest:
+        """Bring it to a device."""
+        return Forest(self.counts, self.path.to(device), self.step_of.to(device))
+
+    @cached_property
+    def there(self) -> Tensor:
+        """Tell which places of `path` are there, (R, L) bool."""
+        return torch.arange(self.path.shape[1], device=self.path.device)[None, :] <= self.step_of[:, None]
+
+    def carry(self, step: int, state: Tensor) -> Tensor:
+        """Give the state of the step before for the rows of a step."""
+        if step == 0:
+            return state
+        first = sum(self.counts[:step])
+        before = self.path[first : first + self.counts[step], step - 1] - sum(self.counts[: step - 1])
+        return state.index_select(0, before)
+
+    def sums(self, rows: Tensor) -> Tensor:
+        """Sum every walk up to each row, (R, D)."""
+        along = rows.index_select(0, self.path.reshape(-1)).reshape(*self.path.shape, -1)  # (R, L, D)
+        return (along * self.there[:, :, None]).sum(1)

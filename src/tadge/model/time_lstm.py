@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from tadge.model.packing import Packing
+from tadge.model.packing import Forest, Packing
 
 # How strongly the short-term memory depends on the memory at first. ToE only enters by shrinking it, by 24% at most:
 # with usual small weights it would be lost beside the rest for many epochs.
@@ -31,7 +31,7 @@ class TimeLSTM(nn.Module):
         nn.init.normal_(self.short_term.weight, std=SHORT_TERM / math.sqrt(dim))
         self.candidate = {"sigmoid": torch.sigmoid, "tanh": torch.tanh}[candidate]
 
-    def forward(self, x: Tensor, toe: Tensor, packing: Packing) -> Tensor:
+    def forward(self, x: Tensor, toe: Tensor, packing: Packing | Forest) -> Tensor:
         """Return the hidden state of every row.
 
         Args:
@@ -43,8 +43,9 @@ class TimeLSTM(nn.Module):
         decay = torch.split(1 / torch.log(math.e + toe), packing.counts)  # (n,) of each step                 Eq. 4
         hidden = memory = x.new_zeros(packing.counts[0], x.shape[1])  # (B, D)
         states = []
-        for step, count in enumerate(packing.counts):
-            hidden, memory = self._unit(gates[step], decay[step], hidden[:count], memory[:count])
+        for step in range(len(packing.counts)):
+            before = packing.carry(step, hidden), packing.carry(step, memory)
+            hidden, memory = self._unit(gates[step], decay[step], *before)
             states.append(hidden)
         return torch.cat(states)  # (R, D)
 

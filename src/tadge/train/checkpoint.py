@@ -70,14 +70,18 @@ class Saver:
 def read_checkpoint(folder: str | PathLike[str], about: dict[str, Any]) -> Run:
     """Read a run; complain where it is of other options, another seed or other data."""
     parts, meta = read_folder(folder, KIND)
-    for name, value in about.items():
-        if meta["about"].get(name) != value:
-            expected, found = _differing(meta["about"].get(name), value)
-            cure = "say the same options, or start anew without resume"
-            raise InputError(
-                f"the checkpoint is of another {name}", expected=expected, found=found, cure=cure, where=str(folder)
-            )
+    check_about(meta["about"], about, folder)
     return parts, meta
+
+
+def check_about(old: dict[str, Any], new: dict[str, Any], folder: str | PathLike[str]) -> None:
+    """Complain where a run or model in a folder is of other options, another seed or other data."""
+    for name, value in new.items():
+        if old.get(name) != value:
+            expected, found = _differing(old.get(name), value)
+            cure = "say the same options, or start anew in another folder"
+            what = f"what is in this folder has another {name}"
+            raise InputError(what, expected=expected, found=found, cure=cure, where=str(folder))
 
 
 def restore(trainer: Trainer, parts: dict[str, dict[str, Tensor]], meta: dict[str, Any]) -> None:

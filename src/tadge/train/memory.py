@@ -10,7 +10,7 @@ from tadge.config import ModelConfig, TrainConfig
 from tadge.errors import ConfigError
 
 NUMBER = 4  # bytes of a float32
-TABLE_COPIES = 4  # values, two moments, the best so far
+TABLE_COPIES = 6  # values, two moments, the best so far, and two while they are made or restored
 WEIGHT_COPIES = 5  # values, gradients, two moments, the best so far
 INNER_COPIES = 14  # values of H*D that a block keeps per row until its gradients are known
 SCORE_COPIES = 8  # values per pair of a question and a candidate
@@ -21,7 +21,7 @@ class Memory:
     """Hold the parts of an estimate, in bytes.
 
     Attributes:
-        table: 4 copies of (N + 2) D numbers.
+        table: 6 copies of (N + 2) D numbers.
         weights: 5 copies of the network's P weights.
         batch: R rows of 14 H D numbers in each of 2 blocks + 1 blocks, and 8 numbers for each question and candidate.
     """

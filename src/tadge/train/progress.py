@@ -72,10 +72,13 @@ class Progress:
             self.bars.update(self.task, completed=position.total, description=title, figures=text)
 
 
+SHOWN = {"self F1": "self_f1", "edge F1": "edge_f1", "ToE RMSE": "toe_rmse"}
+
+
 def epoch_line(figures: dict[str, Any]) -> str:
     """Write the figures of an epoch in a line."""
     shown = figures.get("held_out", figures)
-    scores = f"self F1 {shown['self_f1']:.3f}, edge F1 {shown['edge_f1']:.3f}, ToE RMSE {shown['toe_rmse']:.3f}"
+    scores = ", ".join(f"{label} {shown[name]:.3f}" for label, name in SHOWN.items() if name in shown)
     part = f"held out {shown['loss']:.3f}: " if "held_out" in figures else ""
     speed = f"{figures['walks_per_second']:,.0f} walks/s"
     return f"epoch {figures['epoch']}: loss {figures['loss']:.3f}; {part}{scores}; {speed}"

@@ -44,11 +44,21 @@ class Chains:
             (K, L) nodes and (K, L) times in order of time, so that every chain ends in its occurrence, padded at the
             end with PAD and NaN; (K,) lengths.
         """
-        return go_back(self.parent, self.node, self.time, occurrences, max_length)  # type: ignore[no-any-return]
+        path, lengths = self.paths(occurrences, max_length)
+        there = path != PAD
+        return np.where(there, self.node[path], PAD), np.where(there, self.time[path], np.nan), lengths
 
-    def before(self, occurrences: Ints, count: int) -> Ints:
-        """Give the latest `count` occurrences strictly before each of these, (K,), as (K, count), -1 where none is."""
-        end = np.searchsorted(self.times, self.time[occurrences], side="left")
+    def paths(self, occurrences: Ints, max_length: int) -> tuple[Ints, Ints]:
+        """Go back as `back` does: (K, L) occurrences in order of time, PAD at the end; (K,) lengths."""
+        return go_back(self.parent, occurrences, max_length)  # type: ignore[no-any-return]
+
+    def before(self, occurrences: Ints, count: int, share: int = 1) -> Ints:
+        """Give `count` occurrences strictly before each of these, (K,), as (K, count), -1 where none is.
+
+        They are the latest there were when the number of occurrences was last a multiple of `share`: so as many that
+        follow each other share theirs.
+        """
+        end = np.searchsorted(self.times, self.time[occurrences], side="left") // share * share
         place = end[:, None] - np.arange(count, 0, -1)
         return np.where(place >= 0, self.order[np.maximum(place, 0)], -1)
 
@@ -93,10 +103,9 @@ def joined_by(start: Ints, tov: Days, nodes: Ints, at: Days) -> Ints:
 
 
 @numba.njit(cache=True)
-def go_back(parent: Ints, node: Nodes, time: Days, occurrences: Ints, max_length: int) -> tuple[Nodes, Days, Ints]:
-    """Follow parents; see `Chains.back`."""
-    nodes = np.full((occurrences.size, max_length), PAD, np.int32)
-    times = np.full((occurrences.size, max_length), np.nan)
+def go_back(parent: Ints, occurrences: Ints, max_length: int) -> tuple[Ints, Ints]:
+    """Follow parents; see `Chains.paths`."""
+    path = np.full((occurrences.size, max_length), PAD, np.int64)
     lengths = np.empty(occurrences.size, np.int64)
     for k in range(occurrences.size):
         length, at = 0, occurrences[k]
@@ -104,5 +113,5 @@ def go_back(parent: Ints, node: Nodes, time: Days, occurrences: Ints, max_length
             length, at = length + 1, parent[at]
         lengths[k], at = length, occurrences[k]
         for place in range(length - 1, -1, -1):
-            nodes[k, place], times[k, place], at = node[at], time[at], parent[at]
-    return nodes, times, lengths
+            path[k, place], at = at, parent[at]
+    return path, lengths
