@@ -24,7 +24,7 @@ from tadge.walks.chains import Chains, chains_of, latest
 Vectors = npt.NDArray[np.float32]
 Report = Callable[[int, int], None]
 
-SHARE = 256  # occurrences in a row that are compared with the same ones: those right before all of them
+SHARE = 512  # occurrences in a row that are compared with the same ones: those right before all of them
 BLOCK = 1024  # occurrences embedded at once: bounds the memory
 
 

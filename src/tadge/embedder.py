@@ -139,7 +139,7 @@ class TADGE:
         precision = self.train.precision if run is None else run[1]["precision"]
         trainer = Trainer(tasks.to(device), Table(table.to(device)), source, self.train, precision, self.seed)
         if precision == "auto":
-            trainer.precision = faster_precision(trainer.try_step)
+            trainer.precision = faster_precision(device)
         if run is not None:
             restore(trainer, *run)
         return trainer

@@ -15,6 +15,7 @@ import tadge
 from small import assert_same, forum, nothing, plain, snapshot, trainer
 from tadge.model.tasks import LOSSES
 from tadge.train.loop import LAST_LR, Trainer
+from tadge.train import precision
 from tadge.train.precision import faster_precision
 
 
@@ -176,31 +177,20 @@ def test_the_callers_random_state_is_left_alone():
     torch.manual_seed(7)
     before, own = torch.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
     run = trainer(model={"dropout": 0.3})
-    assert faster_precision(run.try_step) in ("float32", "bfloat16")
+    assert faster_precision(torch.device("cpu")) in ("float32", "bfloat16")
     run.run(nothing, nothing)
     assert torch.equal(torch.get_rng_state(), before)
     assert (np.random.get_state()[1] == own).all()  # noqa: NPY002
 
 
-def test_trying_a_number_format_moves_nothing():
-    runs = [trainer(), trainer()]
-    assert faster_precision(runs[0].try_step) in ("float32", "bfloat16")
-    assert_same(snapshot(runs[0]), snapshot(runs[1]))
-    assert all(weight.grad is None for weight in runs[0].tasks.parameters())
-    for run in runs:
-        run.run(nothing, nothing)
-    assert_same(snapshot(runs[0]), snapshot(runs[1]))
-
-
-def test_the_faster_format_is_taken():
-    clock = {"float32": 0.002, "bfloat16": 0.02}
-
-    def step(precision):
-        time.sleep(clock[precision])
-
-    assert faster_precision(step) == "float32"
-    clock["float32"] = 0.05
-    assert faster_precision(step) == "bfloat16"
+def test_the_faster_format_is_taken(monkeypatch):
+    seconds = {torch.float32: 1.0, torch.bfloat16: 4.0}
+    monkeypatch.setattr(precision, "_products", lambda device, dtype: seconds[dtype])
+    assert faster_precision(torch.device("cpu")) == "float32"
+    seconds[torch.bfloat16] = 0.9  # a little is not enough: not everything in a step is a product
+    assert faster_precision(torch.device("cpu")) == "float32"
+    seconds[torch.bfloat16] = 0.5
+    assert faster_precision(torch.device("cpu")) == "bfloat16"
 
 
 def test_bfloat16_trains_too():

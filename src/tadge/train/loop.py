@@ -188,17 +188,6 @@ class Trainer:
             made = self.tasks.embed(batch, vectors)
         return self.tasks.ask(batch, vectors, made)
 
-    def try_step(self, precision: str) -> None:
-        """Run the first step in a number format, but move nothing."""
-        rng = np.random.default_rng(0)
-        batch = self._pack(self.sequences, self.batches[0], rng, self.config.unknown)
-        vectors, kept = self.table.take(batch.rows), self.precision
-        self.precision = precision
-        with torch.random.fork_rng(devices=[]):
-            torch.autograd.backward(self._forward(batch, vectors).losses.sum())
-        self.precision = kept
-        self.optimiser.zero_grad(set_to_none=True)
-
     def _check(self, losses: Tensor) -> None:
         wrong = ~torch.isfinite(losses)
         if bool(wrong.any()):
