@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import signal
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -14,8 +13,8 @@ import torch
 import tadge
 from small import assert_same, forum, nothing, plain, snapshot, trainer
 from tadge.model.tasks import LOSSES
-from tadge.train.loop import LAST_LR, Trainer
 from tadge.train import precision
+from tadge.train.loop import LAST_LR, Trainer
 from tadge.train.precision import faster_precision
 
 
