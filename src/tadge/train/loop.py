@@ -33,7 +33,6 @@ from tadge.train.table import BETAS, EPSILON, Table
 from tadge.train.tally import Tally
 
 LAST_LR = 0.05  # the share of the learning rate that is left at the end
-REASONS = ("done", "early", "interrupted")
 
 
 @dataclass
@@ -95,7 +94,7 @@ class Trainer:
             save: called after every step, between steps.
 
         Returns:
-            Why it stopped: one of REASONS.
+            Why it stopped: "done", "early" or "interrupted".
         """
         reason = "done"
         with torch.random.fork_rng(devices=[self.device] if self.device.type == "cuda" else []):
