@@ -134,8 +134,7 @@ class TADGE:
         need = estimate(graph.num_nodes, num_weights, self.model, self.train, source.mean_length)
         show.say(f"training takes {need}")
         check_memory(need, available())
-        empty = torch.zeros(graph.num_nodes + 2, self.model.dim)
-        table = self._initial_table(graph, show) if run is None else empty
+        table = self._initial_table(graph, show) if run is None else run[0]["table"]["values"]
         precision = self.train.precision if run is None else run[1]["precision"]
         trainer = Trainer(tasks.to(device), Table(table.to(device)), source, self.train, precision, self.seed)
         if precision == "auto":
@@ -170,6 +169,7 @@ class TADGE:
         self.graph_, self.tasks_, self.table_ = graph, tasks.eval(), table
         self.precision_, self.history_ = precision, history
         self._rows: WeakKeyDictionary[TemporalGraph, Ints] = WeakKeyDictionary()
+        self._largest_toe = float(squash(graph.toe_values().max(initial=0.0)))
 
     def _about(self, graph: TemporalGraph, walks: Walks | None) -> dict[str, Any]:
         about = {"walks": asdict(self.walks), "model": asdict(self.model), "train": asdict(self.train)}
@@ -262,7 +262,7 @@ class TADGE:
         view = self._view(graph)
         one, other, moments = pairs_of(view.graph, src, dst, at)
         guess = apply_head(self._pair_features(view, one, other, moments), self.toe_head_)
-        guess = np.clip(guess, 0.0, float(squash(self.graph_.toe_values().max(initial=0.0))))
+        guess = np.clip(guess, 0.0, self._largest_toe)
         return guess if squashed else unsquash(guess)
 
     def similar(self, node: int | str, k: int = 10, *, at: Moment | None = None) -> list[tuple[Any, float]]:

@@ -16,10 +16,10 @@ from tadge.graph import TemporalGraph
 from tadge.kernels import Days, Ints
 from tadge.seeding import stream
 from tadge.units import squash
-from tadge.walks.build import make_links
+from tadge.walks.build import make_links, occurrence_nodes
 
 MOST_PAIRS = 10_000
-PENALTIES = 10.0 ** np.arange(-2, 6)  # per feature, on standardised features
+PENALTIES: Days = 10.0 ** np.arange(-2.0, 6.0)  # per feature, on standardised features
 VALIDATION = 0.2  # the latest pairs, on which the penalty is chosen
 
 
@@ -49,9 +49,9 @@ def timed_pairs(graph: TemporalGraph, most: int, seed: int) -> Pairs:
         rng = np.random.default_rng(int(stream(seed, "timed pairs")))
         chosen = np.sort(rng.choice(event.size, most, replace=False))
     event, hang, lead = event[chosen], hang[chosen], lead[chosen]
-    node_of = np.repeat(np.arange(graph.num_nodes), np.diff(graph.tov_start))
-    at = graph.tov_times[hang]
-    return Pairs(node_of[lead], node_of[hang], at, squash(graph.time[event] - at))
+    node_of, at = occurrence_nodes(graph.tov_start), graph.tov_times[hang]
+    src, dst = node_of[lead].astype(np.int64), node_of[hang].astype(np.int64)
+    return Pairs(src, dst, at, squash(graph.time[event] - at))
 
 
 def ridge(features: npt.NDArray[np.float32], target: Days) -> Days:
@@ -64,12 +64,12 @@ def ridge(features: npt.NDArray[np.float32], target: Days) -> Days:
     if target.size == 0:
         return np.zeros(features.shape[1] + 1)
     cut = max(1, round(target.size * (1 - VALIDATION)))
-    penalty = PENALTIES[-1]
+    best = PENALTIES.size - 1
     if cut < target.size:
-        guesses = [_fit(features[:cut], target[:cut], each) for each in PENALTIES]
+        guesses = _fit(features[:cut], target[:cut], PENALTIES)
         errors = [np.mean((apply_head(features[cut:], head) - target[cut:]) ** 2) for head in guesses]
-        penalty = PENALTIES[int(np.argmin(errors))]
-    return _fit(features, target, penalty)
+        best = int(np.argmin(errors))
+    return _fit(features, target, PENALTIES[best : best + 1])[0]
 
 
 def apply_head(features: npt.NDArray[np.float32], head: Days) -> Days:
@@ -77,9 +77,12 @@ def apply_head(features: npt.NDArray[np.float32], head: Days) -> Days:
     return features @ head[:-1] + head[-1]  # type: ignore[no-any-return]
 
 
-def _fit(features: npt.NDArray[np.float32], target: Days, penalty: float) -> Days:
+def _fit(features: npt.NDArray[np.float32], target: Days, penalties: Days) -> list[Days]:
+    """Solve the regression for every penalty, (F + 1,) each."""
     mean, spread = features.mean(axis=0, dtype=np.float64), features.std(axis=0, dtype=np.float64)
     spread = np.where(spread > 1e-12, spread, np.inf)  # what does not vary tells nothing
     x = (features - mean) / spread
-    weight = np.linalg.solve(x.T @ x + penalty * np.eye(x.shape[1]), x.T @ (target - target.mean())) / spread
-    return np.append(weight, target.mean() - mean @ weight)
+    products, right = x.T @ x, x.T @ (target - target.mean())
+    ones = np.eye(x.shape[1])
+    weights = (np.linalg.solve(products + penalty * ones, right) / spread for penalty in penalties)
+    return [np.append(weight, target.mean() - mean @ weight) for weight in weights]
