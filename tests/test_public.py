@@ -3,6 +3,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 import tadge
 
 PUBLIC = {
@@ -15,12 +17,15 @@ PUBLIC = {
     "TrainConfig",
     "TrainingError",
     "ReadOptions",
+    "Result",
     "TadgeError",
     "TemporalGraph",
     "WalkConfig",
     "Walks",
     "__version__",
+    "audit",
     "datasets",
+    "evaluate",
     "free_length_distribution",
     "from_networkx",
     "from_pandas",
@@ -47,6 +52,18 @@ def test_the_public_names_are_these():
     assert set(dir(tadge)) == PUBLIC
     for name in PUBLIC:
         assert getattr(tadge, name) is not None
+
+
+def test_the_room_of_evaluate_is_its_function():
+    """Whatever was imported before: the module can be called."""
+    from tadge.evaluate.metrics import mrr
+
+    assert callable(mrr)
+    assert tadge.evaluate is tadge.evaluate
+    with pytest.raises(tadge.InputError, match="graph: wrong kind of value"):
+        tadge.evaluate(None, None)
+    with pytest.raises(tadge.InputError, match="graph: wrong kind of value"):
+        tadge.evaluate.evaluate(None, None)
 
 
 def imported_by(code: str) -> set[str]:

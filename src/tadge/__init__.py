@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from tadge.errors import MissingExtraError as MissingExtraError
     from tadge.errors import TadgeError as TadgeError
     from tadge.errors import TrainingError as TrainingError
+    from tadge.evaluate.audit import audit as audit
+    from tadge.evaluate.result import Result as Result
+    from tadge.evaluate.run import evaluate as evaluate
     from tadge.graph import TemporalGraph as TemporalGraph
     from tadge.walks import Walks as Walks
     from tadge.walks import free_length_distribution as free_length_distribution
@@ -47,6 +50,9 @@ _HOME = {
     "tadge.graph": ("TemporalGraph",),
     "tadge.config": ("ModelConfig", "TrainConfig", "WalkConfig"),
     "tadge.embedder": ("TADGE",),
+    "tadge": ("evaluate",),
+    "tadge.evaluate.audit": ("audit",),
+    "tadge.evaluate.result": ("Result",),
     "tadge.data": ("datasets", "synthetic"),
     "tadge.data.options": ("ReadOptions",),
     "tadge.data.readers": ("read_events",),
@@ -83,8 +89,8 @@ def __getattr__(name: str) -> Any:
         return version("tadge")
     if name not in _MODULE:
         raise AttributeError(f"module 'tadge' has no attribute {name!r}")
-    if _MODULE[name] == "tadge.data":
-        return import_module(f"tadge.data.{name}")
+    if _MODULE[name] in ("tadge", "tadge.data"):  # modules; that of evaluate can be called
+        return import_module(f"{_MODULE[name]}.{name}")
     return getattr(import_module(_MODULE[name]), name)
 
 

@@ -19,7 +19,7 @@ from tadge.model.network import Network
 from tadge.model.packing import Forest, Packing
 from tadge.model.tasks import as_input
 from tadge.units import squash
-from tadge.walks.chains import Chains, chains_of, latest
+from tadge.walks.chains import Chains, chains_of, joined_by, latest
 
 Vectors = npt.NDArray[np.float32]
 Report = Callable[[int, int], None]
@@ -38,6 +38,7 @@ class AsOf:
         rows: (N,) int64 row of the table of each of the graph's nodes; N' + 1 where it is unknown.
         graph: what happened.
         window: how many occurrences are compared with each other.
+        kept: (O, D) the vectors of all occurrences, made before; or None.
     """
 
     network: Network
@@ -45,6 +46,7 @@ class AsOf:
     rows: Ints
     graph: TemporalGraph
     window: int
+    kept: Vectors | None = None
 
     def nodes(self, nodes: Ints, at: Days, count: int, report: Report = lambda done, total: None) -> Vectors:
         """Embed nodes, (Q,), each as of a moment, (Q,): the mean over its latest occurrences, at most `count`.
@@ -52,22 +54,34 @@ class AsOf:
         A node that has not joined by then is embedded as the unknown vertex. `report` is told how many occurrences are
         done, of how many.
         """
-        occurrences, query = latest(self.graph, nodes, at, count)
-        distinct, place = np.unique(occurrences, return_inverse=True)
-        vectors = self.occurrences(distinct, report)
-        result = np.empty((nodes.size, self.table.shape[1]), np.float32)
-        joined = np.zeros(nodes.size, np.bool_)
-        joined[query] = True
-        if query.size:
-            first = np.flatnonzero(np.diff(query, prepend=-1))
-            sums = np.add.reduceat(vectors[place].astype(np.float64), first, axis=0)
-            result[joined] = sums / np.diff(first, append=query.size)[:, None]
-        if not joined.all():
-            result[~joined] = self._unknown()
-        return result
+        vectors, place = self.distinct(nodes, at, count, report)
+        return vectors[place]
+
+    def distinct(
+        self, nodes: Ints, at: Days, count: int, report: Report = lambda done, total: None
+    ) -> tuple[Vectors, Ints]:
+        """Embed nodes as `nodes` does, each distinct vector once: (K, D), and (Q,) which one each query has."""
+        end = joined_by(self.graph.tov_start, self.graph.tov_times, nodes, at)  # (Q,): all that a vector depends on
+        end[end == self.graph.tov_start[nodes]] = 0  # has not joined
+        ends, place = np.unique(end, return_inverse=True)
+        chains = chains_of(self.graph)
+        unknown, ends = ends[:1] == 0, ends[ends > 0]
+        occurrences, which = latest(self.graph, chains.node[ends - 1], chains.time[ends - 1], count)
+        needed, spot = np.unique(occurrences, return_inverse=True)
+        made = self.occurrences(needed, report)
+        result = np.empty((unknown.sum() + ends.size, self.table.shape[1]), np.float32)
+        if ends.size:
+            first = np.flatnonzero(np.diff(which, prepend=-1))
+            sums = np.add.reduceat(made[spot].astype(np.float64), first, axis=0)
+            result[unknown.sum() :] = sums / np.diff(first, append=which.size)[:, None]
+        if unknown.any():
+            result[0] = self._unknown()
+        return result, place
 
     def occurrences(self, occurrences: Ints, report: Report = lambda done, total: None) -> Vectors:
-        """Embed distinct occurrences, (K,), as (K, D)."""
+        """Embed distinct occurrences, (K,) ascending, as (K, D)."""
+        if self.kept is not None:
+            return self.kept[occurrences]
         chains = chains_of(self.graph)
         in_time = occurrences[np.lexsort((occurrences, chains.time[occurrences]))]
         result = np.empty((occurrences.size, self.table.shape[1]), np.float32)

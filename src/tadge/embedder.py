@@ -20,6 +20,7 @@ from tadge.asking import At, Nodes, check_kind, find_device, match_ids, moments_
 from tadge.asof import AsOf, Report, Vectors
 from tadge.config import ModelConfig, Option, TrainConfig, WalkConfig
 from tadge.errors import InputError, TrainingError
+from tadge.forecast.linear import MOST_PAIRS, apply_head, ridge, timed_pairs
 from tadge.graph import TemporalGraph
 from tadge.kernels import Days, Ints
 from tadge.model.tasks import Tasks
@@ -29,7 +30,6 @@ from tadge.train.checkpoint import KIND as CHECKPOINT
 from tadge.train.checkpoint import Run, Saver, check_about, read_checkpoint, restore
 from tadge.train.folder import has_folder, one_writer, read_folder, remove_kind, write_folder
 from tadge.train.graph_file import graph_from, graph_tensors
-from tadge.train.heads import MOST_PAIRS, apply_head, ridge, timed_pairs
 from tadge.train.initialise import initial_vectors
 from tadge.train.loop import Trainer
 from tadge.train.memory import available, check_memory, estimate
@@ -41,6 +41,8 @@ from tadge.units import Moment, squash, unsquash
 from tadge.walks.sampler import Walks
 
 LATEST = 5  # occurrences whose mean a node is
+PAIRS = 1 << 16  # pairs scored at once: bounds the memory
+MOST_KEPT = 1 << 29  # numbers in the vectors that `prepare` keeps: 2 GB
 MODEL = "model"
 _LATEST = Option("latest", int, LATEST, "latest occurrences that a node is the mean of", low=1)
 _K = Option("k", int, 10, "how many nodes", low=1)
@@ -168,7 +170,7 @@ class TADGE:
     ) -> None:
         self.graph_, self.tasks_, self.table_ = graph, tasks.eval(), table
         self.precision_, self.history_ = precision, history
-        self._rows: WeakKeyDictionary[TemporalGraph, Ints] = WeakKeyDictionary()
+        self._known: WeakKeyDictionary[TemporalGraph, tuple[Ints, Vectors | None]] = WeakKeyDictionary()
         self._largest_toe = float(squash(graph.toe_values().max(initial=0.0)))
 
     def _about(self, graph: TemporalGraph, walks: Walks | None) -> dict[str, Any]:
@@ -229,6 +231,14 @@ class TADGE:
             result[walk[packing.walk_of.cpu().numpy()], packing.step_of.cpu().numpy()] = made
         return result
 
+    def predict_walk_toe(self, walks: Walks) -> Days:
+        """Read the ToE of each edge off its walk, (W, L - 1) squashed; NaN beyond a walk's length (Eq. 36).
+
+        This is reconstruction: the network has seen the ToE that it is asked for. See `predict_toe` for a forecast.
+        """
+        each = self.embed_walks(walks) @ self.tasks_.toe_weight.detach().cpu().numpy()  # (W, L)
+        return (each[:, :-1] + each[:, 1:]).astype(np.float64)  # type: ignore[no-any-return]
+
     def score_links(
         self, src: Nodes, dst: Nodes, at: At = None, *, graph: TemporalGraph | None = None
     ) -> npt.NDArray[np.float32]:
@@ -242,8 +252,13 @@ class TADGE:
         """
         view = self._view(graph)
         one, other, moments = pairs_of(view.graph, src, dst, at)
-        both = self._as_of(view, np.concatenate([one, other]), np.concatenate([moments, moments]), LATEST)
-        return np.einsum("nd,nd->n", both[: one.size], both[one.size :])  # type: ignore[no-any-return]
+        vectors, place = view.distinct(np.concatenate([one, other]), np.concatenate([moments, moments]), LATEST)
+        scores = np.empty(one.size, np.float32)
+        for first in range(0, one.size, PAIRS):
+            part = slice(first, first + PAIRS)
+            ends = vectors[place[: one.size][part]], vectors[place[one.size :][part]]
+            scores[part] = np.einsum("nd,nd->n", *ends)
+        return scores
 
     def predict_toe(
         self, src: Nodes, dst: Nodes, at: At = None, *, graph: TemporalGraph | None = None, squashed: bool = False
@@ -279,18 +294,24 @@ class TADGE:
         best = np.argsort(-cosine, kind="stable")[: min(_K.check(k), cosine.size - 1)]
         return list(zip(self.graph_.ids[best].tolist(), cosine[best].tolist(), strict=True))
 
+    def prepare(self, graph: TemporalGraph | None = None, *, progress: bool | None = None) -> TADGE:
+        """Embed every occurrence of a graph once and keep the vectors, before many questions about that graph.
+
+        Answers are the same up to rounding: nothing that comes later changes a vector. A graph is let go with all that
+        was kept of it; one whose vectors would take more than 2 GB is not kept.
+        """
+        view = self._view(graph)
+        if view.kept is None and view.graph.num_occurrences * self.model.dim <= MOST_KEPT:
+            with Progress(progress) as show, show.part("vectors") as report:
+                made = view.occurrences(np.arange(view.graph.num_occurrences), report)
+            self._known[view.graph] = view.rows, made
+        return self
+
     def _pair_features(
         self, view: AsOf, src: Ints, dst: Ints, at: Days, report: Report = lambda done, total: None
     ) -> Vectors:
         """Put together the vectors of both ends, (n, 2 D): who acts in the mean, who is linked to in its latest."""
-        return np.concatenate([self._as_of(view, src, at, LATEST, report), self._as_of(view, dst, at, 1)], axis=1)
-
-    def _as_of(
-        self, view: AsOf, nodes: Ints, at: Days, count: int, report: Report = lambda done, total: None
-    ) -> Vectors:
-        """Embed nodes, (n,), as of moments, (n,), each distinct pair once."""
-        distinct, place = np.unique(np.stack([at, nodes.astype(np.float64)]), axis=1, return_inverse=True)
-        return view.nodes(distinct[1].astype(np.int64), distinct[0].copy(), count, report)[place.reshape(-1)]
+        return np.concatenate([view.nodes(src, at, LATEST, report), view.nodes(dst, at, 1)], axis=1)
 
     def _view(self, graph: TemporalGraph | None) -> AsOf:
         """Give what embeds a graph's nodes; those that were not there in training have the unknown row."""
@@ -298,12 +319,13 @@ class TADGE:
             raise InputError("the model is not fitted", cure="call fit first, or TADGE.load a fitted one")
         graph = self.graph_ if graph is None else graph
         check_kind(graph, TemporalGraph, "graph")
-        if graph not in self._rows:  # only the rows are kept: an AsOf would hold its graph
+        if graph not in self._known:  # no AsOf is kept: it would hold its graph
             unknown = self.graph_.num_nodes + 1
             rows = match_ids(graph, self.graph_)
             known = (rows >= 0) & (self.graph_.degree > 0)[rows]
-            self._rows[graph] = np.where(known, rows, unknown)
-        return AsOf(self.tasks_.network, self.table_, self._rows[graph], graph, self.train.window)
+            self._known[graph] = np.where(known, rows, unknown), None
+        rows, kept = self._known[graph]
+        return AsOf(self.tasks_.network, self.table_, rows, graph, self.train.window, kept)
 
     def _check_walks(self, walks: Walks, graph: TemporalGraph) -> None:
         check_kind(walks, Walks, "walks")

@@ -58,6 +58,11 @@ class Walks:
     def __len__(self) -> int:
         return int(self.lengths.size)
 
+    def take(self, rows: Ints) -> Walks:
+        """Keep some of the walks, by their places."""
+        arrays = {name: getattr(self, name)[rows] for name in ("nodes", "tov", "toe", "events", "lengths", "starts")}
+        return replace(self, **arrays)
+
     def __repr__(self) -> str:
         length = f", {self.lengths.mean():.2f} vertices on average" if len(self) else ""
         return f"Walks({len(self):,} walks from {self.starts_used:,} starts{length})"

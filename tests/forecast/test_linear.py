@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brute import joining_times
-from tadge.train.heads import PENALTIES, Pairs, apply_head, ridge, timed_pairs
+from tadge.forecast.linear import PENALTIES, Pairs, apply_head, ridge, timed_pairs
 
 
 def some(n, f, noise, seed=0):

@@ -1,0 +1,58 @@
+"""Vectors that know next to nothing: what a classifier reaches with them is for free."""
+
+from __future__ import annotations
+
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from tadge.graph import TemporalGraph
+from tadge.history import history_of
+from tadge.kernels import Days
+from tadge.seeding import check_seed
+
+
+class Majority:
+    """Give every node the same vector, so that any classifier falls back to the largest class."""
+
+    name = "majority"
+
+    def __init__(self, seed: int = 0) -> None:
+        self.seed = check_seed(seed)
+
+    def fit(self, graph: TemporalGraph) -> Self:
+        """Learn nothing."""
+        return self
+
+    def embed(self, nodes: npt.ArrayLike, at: npt.ArrayLike, *, graph: TemporalGraph) -> Days:
+        """Return ones, (n, 1)."""
+        return np.ones((np.size(nodes), 1))
+
+
+class DegreeAge:
+    """Give a node how often it had acted and been linked to, how old it is, and how long it has been quiet."""
+
+    name = "degree + age"
+
+    def __init__(self, seed: int = 0) -> None:
+        self.seed = check_seed(seed)
+
+    def fit(self, graph: TemporalGraph) -> Self:
+        """Learn nothing."""
+        return self
+
+    def embed(self, nodes: npt.ArrayLike, at: npt.ArrayLike, *, graph: TemporalGraph) -> Days:
+        """Return logarithms, (n, 4): acts, links received, days since first seen, days since it acted or joined.
+
+        Args:
+            nodes: (n,) node numbers.
+            at: (n,) days: nothing later is looked at.
+            graph: what happened.
+        """
+        past, node, moments = history_of(graph), np.asarray(nodes, np.int64), np.asarray(at, np.float64)
+        first = past.first_seen(node)
+        first = np.where(first <= moments, first, moments)  # who has not been seen has no age
+        quiet = moments - np.maximum(past.last_act(node, moments), first)
+        counts = past.count_acts(node, moments), past.count_received(node, moments)
+        return np.log1p(np.stack([*counts, moments - first, quiet], axis=1).astype(np.float64))

@@ -1,0 +1,187 @@
+"""Rules for who is linked to next: none learns more than one number.
+
+A score is a step of a ladder plus a number below 1 that falls with age or grows with a count; so it depends on nothing
+later than the moment it is asked for.
+"""
+
+from __future__ import annotations
+
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from tadge.graph import TemporalGraph
+from tadge.history import History, history_of
+from tadge.kernels import Days, Ints
+from tadge.seeding import check_seed, stream
+
+LATEST = 0.2  # the share of the events, the latest, on which a decay is chosen
+MOST_EVENTS = 2_000  # of them that are asked about
+NEGATIVES = 100  # wrong answers beside each right one
+SPANS = (3000.0, 1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0)  # decays: parts of the time that the events span
+
+
+class LinkRule:
+    """Score links: the frame of all rules below.
+
+    Args:
+        seed: the same seed gives the same answers.
+    """
+
+    name: str
+
+    def __init__(self, seed: int = 0) -> None:
+        self.seed = check_seed(seed)
+
+    def fit(self, graph: TemporalGraph) -> Self:
+        """Learn nothing, as most rules do."""
+        return self
+
+    def score_links(self, src: npt.ArrayLike, dst: npt.ArrayLike, at: npt.ArrayLike, *, graph: TemporalGraph) -> Days:
+        """Score links src -> dst, (n,): higher is likelier.
+
+        Args:
+            src: (n,) node numbers.
+            dst: (n,) node numbers.
+            at: (n,) days: nothing later is looked at.
+            graph: what happened.
+        """
+        moments = np.asarray(at, np.float64)
+        return self._score(history_of(graph), np.asarray(src, np.int64), np.asarray(dst, np.int64), moments)
+
+    def _score(self, past: History, src: Ints, dst: Ints, at: Days) -> Days:
+        raise NotImplementedError
+
+
+class EdgeBank(LinkRule):
+    """Score 1 where src has linked to dst before, else 0."""
+
+    name = "EdgeBank"
+
+    def _score(self, past: History, src: Ints, dst: Ints, at: Days) -> Days:
+        return (past.count_links(src, dst, at) > 0).astype(np.float64)
+
+
+class Popularity(LinkRule):
+    """Score by how often dst was linked to."""
+
+    name = "popularity"
+
+    def _score(self, past: History, src: Ints, dst: Ints, at: Days) -> Days:
+        return saturate(past.count_received(dst, at))
+
+
+class OwnRecency(LinkRule):
+    """Score by how lately src linked to dst."""
+
+    name = "own recency"
+
+    def _score(self, past: History, src: Ints, dst: Ints, at: Days) -> Days:
+        return recency(past.last_link(src, dst, at), at)
+
+
+class GlobalRecency(LinkRule):
+    """Score by how lately anybody linked to dst."""
+
+    name = "global recency"
+
+    def _score(self, past: History, src: Ints, dst: Ints, at: Days) -> Days:
+        return recency(past.last_received(dst, at), at)
+
+
+class LastSeen(LinkRule):
+    """Score by how lately dst was seen, acting or linked to."""
+
+    name = "last seen"
+
+    def _score(self, past: History, src: Ints, dst: Ints, at: Days) -> Days:
+        return recency(past.last_seen(dst, at), at)
+
+
+class ReverseRecency(LinkRule):
+    """Score by how lately dst linked to src."""
+
+    name = "reverse recency"
+
+    def _score(self, past: History, src: Ints, dst: Ints, at: Days) -> Days:
+        return recency(past.last_link(dst, src, at), at)
+
+
+class ReversePopularity(LinkRule):
+    """Score those first who have linked to src; among them, and among the others, by popularity."""
+
+    name = "reverse + popularity"
+
+    def _score(self, past: History, src: Ints, dst: Ints, at: Days) -> Days:
+        return (past.count_links(dst, src, at) > 0) + saturate(past.count_received(dst, at))
+
+
+class LastAct(LinkRule):
+    """Score those first whose link to src is unanswered, then those whom src linked to, then by global recency."""
+
+    name = "last act"
+
+    def _score(self, past: History, src: Ints, dst: Ints, at: Days) -> Days:
+        own, reverse = past.last_link(src, dst, at), past.last_link(dst, src, at)
+        score = recency(past.last_received(dst, at), at)
+        score = np.where(own > -np.inf, 2 + recency(own, at), score)
+        return np.where(reverse > own, 4 + recency(reverse, at), score)
+
+
+class OwnThenPopular(LinkRule):
+    """Score those first whom src linked to, the latest first, then by popularity in which events fade.
+
+    How fast they fade is chosen on the latest events of what `fit` is given.
+
+    Attributes:
+        days_: after so many days an event counts 1/e.
+    """
+
+    name = "own recency + decayed popularity"
+
+    def fit(self, graph: TemporalGraph) -> Self:
+        """Choose how fast events fade."""
+        self.days_ = 1.0
+        span = float(graph.time[-1] - graph.time[0]) if graph.num_events else 0.0
+        if span > 0:
+            src, dst, at = self._ask(graph)
+            found = {}
+            for part in SPANS:
+                self.days_ = span / part
+                found[self.days_] = mean_reciprocal_rank(
+                    self.score_links(src.ravel(), dst.ravel(), at.ravel(), graph=graph).reshape(src.shape)
+                )
+            self.days_ = max(found, key=lambda days: found[days])  # of equals the first, the fastest
+        return self
+
+    def _ask(self, graph: TemporalGraph) -> tuple[Ints, Ints, Days]:
+        """Ask about the latest events, (n, 1 + K): the right target first, then random ones."""
+        first = min(round(graph.num_events * (1 - LATEST)), graph.num_events - 1)
+        events = np.unique(np.linspace(first, graph.num_events - 1, MOST_EVENTS).astype(np.int64))
+        rng = np.random.default_rng(int(stream(self.seed, "choice of a decay")))
+        others = rng.integers(graph.num_sources, graph.num_nodes, (events.size, NEGATIVES))
+        dst = np.concatenate([graph.dst[events, None].astype(np.int64), others], axis=1)
+        src = np.broadcast_to(graph.src[events, None].astype(np.int64), dst.shape)
+        return src, dst, np.broadcast_to(np.nextafter(graph.time[events, None], -np.inf), dst.shape)
+
+    def _score(self, past: History, src: Ints, dst: Ints, at: Days) -> Days:
+        own = past.last_link(src, dst, at)
+        return np.where(own > -np.inf, 1 + recency(own, at), saturate(past.decayed_received(dst, at, self.days_)))
+
+
+def recency(last: Days, at: Days) -> Days:
+    """Turn the time of the last event as of a moment into a number, (n,): 1 right then, less with age, 0 if never."""
+    return 1 / (1 + (at - last))
+
+
+def saturate(count: Days | Ints) -> Days:
+    """Turn counts, (n,), into numbers from 0 to below 1 of the same order."""
+    return np.divide(count, count + 1.0, dtype=np.float64)
+
+
+def mean_reciprocal_rank(scores: Days) -> float:
+    """Rank the first of each row, (n, 1 + K); those that score the same share the mean rank."""
+    right, wrong = scores[:, :1], scores[:, 1:]
+    rank = 1 + np.count_nonzero(wrong > right, axis=1) + np.count_nonzero(wrong == right, axis=1) / 2
+    return float(np.mean(1 / rank))

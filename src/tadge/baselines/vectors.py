@@ -1,0 +1,114 @@
+"""DeepWalk: vectors of the static graph, which know no time."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from tadge.baselines.features import questions
+from tadge.baselines.toe import LATEST, NOTHING
+from tadge.config import ModelConfig
+from tadge.graph import TemporalGraph
+from tadge.kernels import Days, Ints
+from tadge.seeding import check_seed
+from tadge.train.initialise import initial_vectors
+from tadge.units import unsquash
+
+PENALTIES: Days = 10.0 ** np.arange(-5.0, 0.0, 0.5)  # strongest last
+BLOCK = 16_384  # pairs that are scored at a time
+BALANCE = 0.5  # share of the absolute values in the elastic net, beside the squares
+
+
+class DeepWalk:
+    """Embed by skip-gram on random walks over the static graph; regress ToE on the sum of both ends (Eq. 36).
+
+    The paper's way with methods that do not learn ToE: a linear regression with an elastic net. Its penalty is the
+    best on the latest fifth of what is learned from.
+
+    Args:
+        seed: the same seed gives the same vectors.
+        dim: their width.
+
+    Attributes:
+        vectors_: (N, dim) float32; zeros for nodes without an event in what it was fitted to.
+        head_: (dim + 1,) weights of the regression and, last, its constant.
+    """
+
+    name = "DeepWalk"
+
+    def __init__(self, seed: int = 0, dim: int | None = None) -> None:
+        self.seed, self.dim = check_seed(seed), ModelConfig().dim if dim is None else dim
+
+    def fit(self, graph: TemporalGraph, events: npt.ArrayLike | None = None) -> Self:
+        """Learn vectors from a graph, and ToE from its events.
+
+        Args:
+            graph: what happened.
+            events: (n,) numbers of the events to learn ToE from, as often as they stand there; all by default.
+        """
+        vectors = initial_vectors(graph, "deepwalk", self.dim, self.seed)
+        self.vectors_ = np.where(graph.degree[:, None] > 0, vectors, np.float32(0))
+        asked = questions(graph, events)
+        self.head_ = elastic_net(self._sum(asked.src, asked.dst), asked.toe)
+        self.longest_ = float(asked.toe.max(initial=NOTHING))
+        return self
+
+    def embed(self, nodes: npt.ArrayLike, at: npt.ArrayLike, *, graph: TemporalGraph) -> npt.NDArray[np.float32]:
+        """Return the vectors of nodes, (n, dim), whatever the moment."""
+        return self.vectors_[np.asarray(nodes, np.int64)]
+
+    def score_links(
+        self, src: npt.ArrayLike, dst: npt.ArrayLike, at: npt.ArrayLike, *, graph: TemporalGraph
+    ) -> npt.NDArray[np.float32]:
+        """Score links src -> dst, (n,), by the product of their vectors, as TADGE does; 0 where one has none."""
+        one, other = np.asarray(src, np.int64), np.asarray(dst, np.int64)
+        scores = np.empty(one.size, np.float32)
+        for first in range(0, one.size, BLOCK):
+            block = slice(first, first + BLOCK)
+            scores[block] = np.einsum("nd,nd->n", self.vectors_[one[block]], self.vectors_[other[block]])
+        return scores
+
+    def predict_toe(
+        self, src: npt.ArrayLike, dst: npt.ArrayLike, at: npt.ArrayLike, *, graph: TemporalGraph, squashed: bool = False
+    ) -> Days:
+        """Guess how long it takes until src links to dst, (n,) days, or squashed; the moment is not looked at."""
+        sums = self._sum(np.asarray(src, np.int64), np.asarray(dst, np.int64))
+        guess = np.clip(sums @ self.head_[:-1] + self.head_[-1], 0.0, self.longest_)
+        return guess if squashed else unsquash(guess)
+
+    def _sum(self, src: Ints, dst: Ints) -> npt.NDArray[np.float32]:
+        return self.vectors_[src] + self.vectors_[dst]
+
+
+def elastic_net(features: npt.NDArray[np.float32], target: Days) -> Days:
+    """Learn weights and, last, a constant, (F + 1,); the penalty is the best on the latest fifth.
+
+    Args:
+        features: (n, F), in order of time.
+        target: (n,).
+    """
+    constant = float(target.mean()) if target.size else NOTHING
+    cut = round(target.size * (1 - LATEST))
+    if not 1 < cut < target.size:
+        return np.append(np.zeros(features.shape[1]), constant)
+    heads = _path(features[:cut], target[:cut], PENALTIES)
+    errors = [np.mean((features[cut:] @ head[:-1] + head[-1] - target[cut:]) ** 2) for head in heads]
+    return _path(features, target, PENALTIES[int(np.argmin(errors)) :])[0]
+
+
+def _path(features: npt.NDArray[np.float32], target: Days, penalties: Days) -> list[Days]:
+    """Solve for every penalty, given from weak to strong, (F + 1,) each."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import enet_path
+
+    mean, spread = features.mean(axis=0, dtype=np.float64), features.std(axis=0, dtype=np.float64)
+    spread = np.where(spread > 1e-12, spread, np.inf)  # what does not vary tells nothing
+    x, middle = (features - mean) / spread, float(target.mean())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the weakest penalties, which are chosen where they serve
+        found = enet_path(x, target - middle, l1_ratio=BALANCE, alphas=penalties[::-1], precompute=True)
+    weights = found[1][:, ::-1].T / spread  # sklearn goes from strong to weak
+    return [np.append(weight, middle - mean @ weight) for weight in weights]

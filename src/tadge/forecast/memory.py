@@ -1,0 +1,305 @@
+"""What is remembered of every node and every pair, as plain columns of numbers as of any moment.
+
+Times enter as how long ago, on a log scale, never as the absolute clock: a process drifts. Sums run along each node's
+own events, so what comes later changes no bit of them. Axes: E events with their direction, N nodes, P pairs, n
+questions, S scales.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from tadge.graph import TemporalGraph
+from tadge.history import end_of, find_pair, history_of, running_decay
+from tadge.kernels import Days, Ints, Nodes
+from tadge.units import squash
+
+Columns = npt.NDArray[np.float32]
+
+NEVER = 20.0  # on the log scale of times: longer ago than anything
+NUM_SCALES = 4
+LATEST = 16  # events of a node that are looked through
+SHRINK = 3.0  # events that the mean ToE of all is worth
+AT_ONCE = 1 << 13  # questions per piece of work
+
+OF_A_NODE = (
+    *("since it acted", "since it was linked to", "acts", "links to it", "age", "last gap of acts"),
+    *("last gap of links to it", "mean ToE of acts", "mean ToE of links to it", "last ToE of acts"),
+    *("last ToE of links to it", "repeated acts", "repeated links to it", "events since it was linked to"),
+    *("events since it acted", "links to it since it acted"),
+    *(f"links to it lately ({k})" for k in range(NUM_SCALES)),
+    *(f"acts lately ({k})" for k in range(NUM_SCALES)),
+)
+OF_A_PAIR = (
+    *("since src to dst", "since dst to src", "unanswered", "src to dst", "dst to src", "dst last acted on src"),
+    *("src last acted on dst", "dst last linked to by src", "src last linked to by dst"),
+    *("dst in the acts of src", "dst in the links to src", "src in the acts of dst", "src in the links to dst"),
+    *("others in common with the acts of src", "others in common with the links to src"),
+)
+COLUMNS = tuple(f"src: {name}" for name in OF_A_NODE) + tuple(f"dst: {name}" for name in OF_A_NODE) + OF_A_PAIR
+NODE, WIDTH = len(OF_A_NODE), len(COLUMNS)
+
+
+@dataclass(frozen=True)
+class Scales:
+    """Hold what is a short and what is a long time here, as found in what was learned from.
+
+    Attributes:
+        tick: days; times are seen as log(1 + time / tick).
+        lately: (S,) days over which what happened is forgotten.
+    """
+
+    tick: float
+    lately: tuple[float, ...]
+
+    @classmethod
+    def of(cls, graph: TemporalGraph) -> Scales:
+        """Find them from the ToEs of a graph and the times between the events of each node."""
+        history, toe = history_of(graph), graph.toe_values()
+        acts, links = _gaps(history.acts_start, history.acts_time), _gaps(history.received_start, history.received_time)
+        short = np.concatenate([acts, links, toe[toe > 0]])
+        if not short.size:
+            return cls(1.0 / 1440, (1.0 / 24, 1.0, 7.0, 30.0))
+        lately = np.quantile(links if links.size else short, (0.2, 0.6, 0.9)).tolist()
+        return cls(float(np.quantile(short, 0.01)), (*lately, 10.0 * lately[-1]))
+
+
+def _gaps(start: Ints, time: Days) -> Days:
+    """Give the times between successive events of each node, where they differ."""
+    node = np.repeat(np.arange(start.size - 1), np.diff(start))
+    gaps = np.diff(time)[node[1:] == node[:-1]]
+    return gaps[gaps > 0]  # type: ignore[no-any-return]
+
+
+class Side(NamedTuple):
+    """Hold the events of all nodes in one role, each node's in order of time.
+
+    Attributes:
+        start: (N+1,) where each node's begin.
+        time: (E,) days.
+        other: (E,) the other end.
+        toe: (E,) squashed ToE; NaN without one.
+        toe_sum: (E,) of the node's events up to this one; `toe_count` of those that have a ToE.
+        repeats: (E,) how many of them the pair had had before.
+        lately: (E, S) sums that forget.
+    """
+
+    start: Ints
+    time: Days
+    other: Nodes
+    toe: Days
+    toe_sum: Days
+    toe_count: Days
+    repeats: Days
+    lately: Days
+
+
+class Memory(NamedTuple):
+    """Hold all that columns are made from; see `History` for the pairs.
+
+    Attributes:
+        sided: sources and targets are different nodes, so a src and a dst never have others in common.
+        tick: see `Scales`, as `scales`.
+        times: (E,) days of all events.
+        first: (N,) days at which nodes were first seen.
+        acts: what nodes did.
+        links: what was done to them.
+    """
+
+    sided: bool
+    tick: float
+    scales: Days
+    times: Days
+    first: Days
+    acts: Side
+    links: Side
+    pairs_start: Ints
+    pair_other: Nodes
+    pair_start: Ints
+    pair_time: Days
+
+
+_kept: WeakKeyDictionary[TemporalGraph, dict[Scales, Memory]] = WeakKeyDictionary()
+
+
+def memory_of(graph: TemporalGraph, scales: Scales) -> Memory:
+    """Build the memory of a graph, once."""
+    kept = _kept.setdefault(graph, {})
+    if scales not in kept:
+        history, lately = history_of(graph), np.array(scales.lately)
+        pairs = history.pairs_start, history.pair_other, history.pair_start, history.pair_time
+        sides = []
+        for name in ("acts", "received"):
+            start, time, other, toe = (getattr(history, f"{name}_{part}") for part in ("start", "time", "other", "toe"))
+            total, count, repeats = running_sums(start, time, other, squash(toe), *pairs, name == "acts")
+            decayed = np.stack([running_decay(start, time, days) for days in lately], axis=1)
+            sides.append(Side(start, time, other, squash(toe), total, count, repeats, decayed))
+        times = scales.tick, lately, graph.time, history.first
+        kept[scales] = Memory(graph.bipartite, *times, sides[0], sides[1], *pairs)
+    return kept[scales]
+
+
+def pair_columns(memory: Memory, src: Ints, dst: Ints, at: Days, threads: int = 1) -> Columns:
+    """Tell what is known of pairs, (n,) each, as of moments, (n,): (n, WIDTH). Pairs of one src and moment go fast."""
+    found = np.empty((src.size, WIDTH), np.float32)
+
+    def work(first: int) -> None:
+        cut = slice(first, first + AT_ONCE)
+        fill_columns(memory, src[cut], dst[cut], at[cut], found[cut])
+
+    pieces = range(0, src.size, AT_ONCE)
+    if threads == 1 or len(pieces) == 1:
+        for first in pieces:
+            work(first)
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(work, pieces))
+    return found
+
+
+# -- compiled loops ---------------------------------------------------------------------------------------------------
+
+
+@numba.njit(cache=True)
+def running_sums(
+    start: Ints,
+    time: Days,
+    other: Nodes,
+    toe: Days,
+    pairs_start: Ints,
+    pair_other: Nodes,
+    pair_start: Ints,
+    pair_time: Days,
+    acts: bool,
+) -> tuple[Days, Days, Days]:
+    """Sum ToEs, count them and count repeats along each node's events, (E,) each."""
+    toe_sum, toe_count, repeats = np.empty(time.size), np.empty(time.size), np.empty(time.size)
+    for v in range(start.size - 1):
+        total = count = again = 0.0
+        for k in range(start[v], start[v + 1]):
+            if not np.isnan(toe[k]):
+                total, count = total + toe[k], count + 1.0
+            one, two = (v, other[k]) if acts else (other[k], v)
+            pair = find_pair(pairs_start, pair_other, one, two)
+            again += pair_time[pair_start[pair]] < time[k]
+            toe_sum[k], toe_count[k], repeats[k] = total, count, again
+    return toe_sum, toe_count, repeats
+
+
+@numba.njit(cache=True, inline="always")
+def log_time(memory: Memory, days: float) -> float:
+    """Give a time span on the log scale."""
+    return np.log1p(days / memory.tick)  # type: ignore[no-any-return]
+
+
+@numba.njit(cache=True)
+def fill_side(memory: Memory, side: Side, end: int, node: int, at: float, row: Columns, places: Ints) -> None:
+    """Write what is known of a node in one role, which ends at `end`, into places of a row: see OF_A_NODE."""
+    start = side.start[node]
+    count = end - start
+    row[places[0]] = log_time(memory, at - side.time[end - 1]) if count else NEVER
+    row[places[1]] = np.log1p(count)
+    row[places[2]] = log_time(memory, side.time[end - 1] - side.time[end - 2]) if count > 1 else NEVER
+    total = side.toe_sum[end - 1] if count else 0.0
+    known = side.toe_count[end - 1] if count else 0.0
+    row[places[3]] = (total + 0.5 * SHRINK) / (known + SHRINK)
+    row[places[4]] = side.toe[end - 1] if count and not np.isnan(side.toe[end - 1]) else 0.5
+    row[places[5]] = ((side.repeats[end - 1] if count else 0.0) + 0.5) / (count + 1.0)
+    now = end_of(memory.times, 0, memory.times.size, at)
+    before = end_of(memory.times, 0, now, side.time[end - 1]) if count else 0
+    row[places[6]] = np.log1p(now - before) if count else NEVER
+    for k in range(NUM_SCALES):
+        faded = 0.0
+        if count:
+            faded = side.lately[end - 1, k] * np.exp((side.time[end - 1] - at) / memory.scales[k])
+        row[places[7] + k] = np.log1p(100.0 * faded)
+
+
+ACT_PLACES: Ints = np.array([0, 2, 5, 7, 9, 11, 14, 16 + NUM_SCALES])
+LINK_PLACES: Ints = np.array([1, 3, 6, 8, 10, 12, 13, 16])
+
+
+@numba.njit(cache=True)
+def fill_node(memory: Memory, node: int, acts_end: int, links_end: int, at: float, row: Columns) -> None:
+    """Write what is known of a node into a row, (NODE,)."""
+    fill_side(memory, memory.acts, acts_end, node, at, row, ACT_PLACES)
+    fill_side(memory, memory.links, links_end, node, at, row, LINK_PLACES)
+    row[4] = log_time(memory, at - memory.first[node]) if memory.first[node] <= at else -1.0
+    since = memory.links.start[node]
+    if acts_end > memory.acts.start[node]:
+        since = end_of(memory.links.time, since, links_end, memory.acts.time[acts_end - 1])
+    row[15] = np.log1p(links_end - since)
+
+
+@numba.njit(cache=True, inline="always")
+def place_among(side: Side, node: int, end: int, other: int) -> int:
+    """Tell how many of a node's events ago, 0 for the latest, the other end was this one; LATEST where it was not."""
+    for k in range(min(LATEST, end - side.start[node])):
+        if side.other[end - 1 - k] == other:
+            return k
+    return LATEST
+
+
+@numba.njit(cache=True, inline="always")
+def last_of_pair(memory: Memory, src: int, dst: int, at: float) -> tuple[float, int]:
+    """Find when src last linked to dst, -inf where never, and how often it had."""
+    pair = find_pair(memory.pairs_start, memory.pair_other, src, dst)
+    if pair < 0:
+        return -np.inf, 0
+    start = memory.pair_start[pair]
+    end = end_of(memory.pair_time, start, memory.pair_start[pair + 1], at)
+    return (memory.pair_time[end - 1], end - start) if end > start else (-np.inf, 0)
+
+
+@numba.njit(cache=True)
+def in_common(memory: Memory, side: Side, node: int, end: int, other: int, acts_end: int, links_end: int) -> float:
+    """Count which of a node's latest others the other node has met lately too, in either role."""
+    count = 0
+    for k in range(min(LATEST, end - side.start[node])):
+        shared = side.other[end - 1 - k]
+        count += place_among(memory.acts, other, acts_end, shared) < LATEST
+        count += place_among(memory.links, other, links_end, shared) < LATEST
+    return np.log1p(count)  # type: ignore[no-any-return]
+
+
+@numba.njit(cache=True, nogil=True)
+def fill_columns(memory: Memory, src: Ints, dst: Ints, at: Days, found: Columns) -> None:
+    """Write the columns of pairs, (n, WIDTH); see COLUMNS."""
+    acts, links = memory.acts, memory.links
+    u_acts = u_links = 0
+    for q in range(src.size):
+        u, v, now, row = src[q], dst[q], at[q], found[q]
+        if q > 0 and src[q - 1] == u and at[q - 1] == now:
+            row[:NODE] = found[q - 1, :NODE]
+        else:
+            u_acts = end_of(acts.time, acts.start[u], acts.start[u + 1], now)
+            u_links = end_of(links.time, links.start[u], links.start[u + 1], now)
+            fill_node(memory, u, u_acts, u_links, now, row[:NODE])
+        v_acts = end_of(acts.time, acts.start[v], acts.start[v + 1], now)
+        v_links = end_of(links.time, links.start[v], links.start[v + 1], now)
+        fill_node(memory, v, v_acts, v_links, now, row[NODE : 2 * NODE])
+        forth, times_forth = last_of_pair(memory, u, v, now)
+        back, times_back = last_of_pair(memory, v, u, now)
+        pair = row[2 * NODE :]
+        pair[0] = log_time(memory, now - forth) if times_forth else NEVER
+        pair[1] = log_time(memory, now - back) if times_back else NEVER
+        pair[2] = back > forth
+        pair[3], pair[4] = np.log1p(times_forth), np.log1p(times_back)
+        pair[5] = v_acts > acts.start[v] and acts.other[v_acts - 1] == u
+        pair[6] = u_acts > acts.start[u] and acts.other[u_acts - 1] == v
+        pair[7] = v_links > links.start[v] and links.other[v_links - 1] == u
+        pair[8] = u_links > links.start[u] and links.other[u_links - 1] == v
+        pair[9], pair[10] = place_among(acts, u, u_acts, v), place_among(links, u, u_links, v)
+        pair[11], pair[12] = place_among(acts, v, v_acts, u), place_among(links, v, v_links, u)
+        pair[13] = pair[14] = 0.0
+        if memory.sided:
+            continue
+        pair[13] = in_common(memory, acts, u, u_acts, v, v_acts, v_links)
+        pair[14] = in_common(memory, links, u, u_links, v, v_acts, v_links)

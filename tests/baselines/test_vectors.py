@@ -1,0 +1,71 @@
+"""DeepWalk as a rival: static vectors, and ToE by an elastic net on sums of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.linear_model import ElasticNet
+from sklearn.preprocessing import StandardScaler
+
+from small import forum
+from tadge.baselines.features import questions
+from tadge.baselines.vectors import BALANCE, PENALTIES, DeepWalk, elastic_net
+from tadge.train.initialise import initial_vectors
+
+
+def test_vectors_are_those_of_the_static_graph():
+    graph = forum()
+    view = graph.before(graph.time[300])
+    model = DeepWalk(2, dim=16).fit(view)
+    nodes, seen = np.arange(graph.num_nodes), view.degree > 0
+    assert 0 < seen.sum() < graph.num_nodes
+    vectors = model.embed(nodes, np.zeros(nodes.size), graph=graph)
+    np.testing.assert_array_equal(vectors[seen], initial_vectors(view, "deepwalk", 16, 2)[seen])
+    assert (vectors[~seen] == 0).all()
+    scores = model.score_links(nodes, nodes[::-1], np.zeros(nodes.size), graph=graph)
+    np.testing.assert_allclose(scores, (vectors * vectors[::-1]).sum(1), rtol=1e-4, atol=1e-6)
+
+
+def test_scores_come_in_blocks(monkeypatch):
+    graph = forum()
+    model = DeepWalk(dim=8).fit(graph)
+    pairs = np.random.default_rng(0).integers(0, graph.num_nodes, (2, 1_000))
+    whole = model.score_links(*pairs, np.zeros(1_000), graph=graph)
+    monkeypatch.setattr("tadge.baselines.vectors.BLOCK", 7)
+    np.testing.assert_allclose(model.score_links(*pairs, np.zeros(1_000), graph=graph), whole, rtol=1e-5, atol=1e-7)
+
+
+def test_toe_is_that_of_scikit_learns_elastic_net():
+    """On standardised sums, with the penalty that is best on the latest fifth."""
+    graph = forum()
+    model, asked = DeepWalk(dim=8).fit(graph), questions(graph)
+    x, y = model.vectors_[asked.src] + model.vectors_[asked.dst].astype(np.float64), asked.toe
+    cut, errors = round(y.size * 0.8), []
+    solver = {"l1_ratio": BALANCE, "max_iter": 100_000, "tol": 1e-8}
+    for penalty in PENALTIES:
+        scale = StandardScaler().fit(x[:cut])
+        net = ElasticNet(penalty, **solver).fit(scale.transform(x[:cut]), y[:cut])
+        errors.append(np.mean((net.predict(scale.transform(x[cut:])) - y[cut:]) ** 2))
+    scale = StandardScaler().fit(x)
+    net = ElasticNet(PENALTIES[int(np.argmin(errors))], **solver).fit(scale.transform(x), y)
+    expected = np.clip(net.predict(scale.transform(x)), 0, 1)
+    found = model.predict_toe(asked.src, asked.dst, asked.at, graph=graph, squashed=True)
+    np.testing.assert_allclose(found, expected, atol=2e-3)
+    days = model.predict_toe(asked.src, asked.dst, asked.at, graph=graph)
+    np.testing.assert_allclose(np.arctan(days) * 2 / np.pi, found, atol=1e-9)
+
+
+def test_a_line_is_found():
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((2_000, 3)).astype(np.float32) * [1, 5, 0] + [0, 2, 1]
+    head = elastic_net(x.astype(np.float32), 0.3 + 0.1 * x[:, 0] - 0.02 * x[:, 1])
+    assert head == pytest.approx([0.1, -0.02, 0, 0.3], abs=2e-3)
+
+
+def test_hardly_anything_to_learn_from():
+    assert elastic_net(np.ones((0, 2), np.float32), np.empty(0)).tolist() == [0, 0, 0.5]
+    assert elastic_net(np.ones((1, 2), np.float32), np.array([0.3])).tolist() == [0, 0, 0.3]
+    graph = forum()
+    empty = DeepWalk(dim=4).fit(graph.before(graph.time[0]))
+    assert empty.predict_toe([0], [1], [0.0], graph=graph, squashed=True).tolist() == [0.5]
+    assert empty.score_links([0], [1], [0.0], graph=graph).tolist() == [0]
