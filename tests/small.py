@@ -22,6 +22,7 @@ MODEL = {"dim": 8, "heads": 2, "blocks": 1}
 TRAIN = {
     **{"epochs": 3, "batch_size": 80, "window": 5, "window_step": 4, "init": "random", "precision": "float32"},
     **{"negatives": 20, "held_out": 0.1, "warmup": 0.1, "lr": 3e-3, "unknown": 0.02, "patience": 5},
+    "forecast_steps": 0,
 }
 
 

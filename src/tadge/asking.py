@@ -35,6 +35,14 @@ def node_numbers(graph: TemporalGraph, nodes: Nodes, name: str) -> Ints:
     return array.astype(np.int64)
 
 
+def one_node(graph: TemporalGraph, node: int | str, name: str) -> int:
+    """Find the number of one node, or complain."""
+    numbers = node_numbers(graph, node, name)
+    if numbers.size != 1:
+        raise InputError("not a node", expected="one", found=f"{numbers.size:,}", where=name)
+    return int(numbers[0])
+
+
 def find_device(name: str | None) -> torch.device:
     """Find a device by its name; CUDA by default, where there is one."""
     try:

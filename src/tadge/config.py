@@ -204,6 +204,12 @@ class TrainConfig:
     unknown: float = option(
         0.02, "share of vertices hidden in a step, so that unknown ones can be met", low=0.0, high=0.9
     )
+    forecast_steps: int = option(
+        600,
+        "most steps in which it learns to forecast links; 0: links by the inner product, ToE by the linear form",
+        low=0,
+        high=10_000_000,
+    )
 
     def __post_init__(self) -> None:
         check_options(self)

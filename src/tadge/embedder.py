@@ -16,10 +16,11 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from tadge.asking import At, Nodes, check_kind, find_device, match_ids, moments_of, node_numbers, pairs_of
+from tadge.asking import At, Nodes, check_kind, find_device, match_ids, moments_of, node_numbers, one_node, pairs_of
 from tadge.asof import AsOf, Report, Vectors
 from tadge.config import ModelConfig, Option, TrainConfig, WalkConfig
 from tadge.errors import InputError, TrainingError
+from tadge.forecast.forecaster import Forecaster
 from tadge.forecast.linear import MOST_PAIRS, apply_head, ridge, timed_pairs
 from tadge.graph import TemporalGraph
 from tadge.kernels import Days, Ints
@@ -38,6 +39,7 @@ from tadge.train.progress import Progress
 from tadge.train.source import WalkSource
 from tadge.train.table import Table
 from tadge.units import Moment, squash, unsquash
+from tadge.walks.chains import joined_by
 from tadge.walks.sampler import Walks
 
 LATEST = 5  # occurrences whose mean a node is
@@ -120,8 +122,7 @@ class TADGE:
                 save.now(trainer)
             trainer.keep_best()
             self._keep(graph, trainer.tasks, trainer.table.values, trainer.precision, trainer.position.history)
-            with show.part("how long edges take") as report:
-                self.toe_head_ = self._learn_toe_head(report)
+            self._learn_to_forecast(show, save, trainer)
         if trouble is not None:
             raise trouble
         return self
@@ -145,10 +146,20 @@ class TADGE:
             restore(trainer, *run)
         return trainer
 
-    def _learn_toe_head(self, report: Report) -> Days:
-        """Learn how long edges take from both ends as they were when the target joined, (2 D + 1,)."""
-        pairs = timed_pairs(self.graph_, MOST_PAIRS, self.seed)
-        return ridge(self._pair_features(self._view(None), pairs.src, pairs.dst, pairs.at, report), pairs.toe)
+    def _learn_to_forecast(self, show: Progress, save: Saver, trainer: Trainer) -> None:
+        """Learn to answer for pairs; where there is no time for it, by the linear form of Eq. 36 alone."""
+        self.forecaster_, self.toe_head_ = None, np.zeros(2 * self.model.dim + 1)
+        if self.train.forecast_steps and self.stopped_ != "interrupted":
+            try:
+                self.forecaster_ = Forecaster.learn(self.graph_, self.train.forecast_steps, self.seed, show.part)
+            except KeyboardInterrupt:
+                self.stopped_ = "interrupted"
+                save.now(trainer)
+        if self.forecaster_ is None:
+            with show.part("how long edges take") as report:
+                pairs = timed_pairs(self.graph_, MOST_PAIRS, self.seed)
+                ends = self._pair_features(self._view(None), pairs.src, pairs.dst, pairs.at, report)
+                self.toe_head_ = ridge(ends, pairs.toe)
 
     def _tasks(self) -> Tasks:
         with torch.random.fork_rng(devices=[]):
@@ -242,7 +253,10 @@ class TADGE:
     def score_links(
         self, src: Nodes, dst: Nodes, at: At = None, *, graph: TemporalGraph | None = None
     ) -> npt.NDArray[np.float32]:
-        """Score links src -> dst, (n,): the product of their vectors as of a moment; higher is likelier (Eq. 35).
+        """Score links src -> dst, (n,), as of a moment; higher is likelier.
+
+        The score is the logarithm of a chance, up to what is the same for all dst of one src and moment. A model that
+        was fitted with forecast_steps = 0 gives the product of their vectors instead (Eq. 35).
 
         Args:
             src: node numbers, or ids that are texts.
@@ -252,6 +266,8 @@ class TADGE:
         """
         view = self._view(graph)
         one, other, moments = pairs_of(view.graph, src, dst, at)
+        if self.forecaster_ is not None:
+            return self.forecaster_.score_links(view.graph, one, other, _known(view.graph, moments))
         vectors, place = view.distinct(np.concatenate([one, other]), np.concatenate([moments, moments]), LATEST)
         scores = np.empty(one.size, np.float32)
         for first in range(0, one.size, PAIRS):
@@ -265,29 +281,52 @@ class TADGE:
     ) -> Days:
         """Guess how long it takes until src links to dst, (n,) days since dst last joined.
 
-        This is the linear form of Eq. 36, learned from vectors as of the moment at which targets join.
+        It is the guess that could be made when dst joined; what happened since then is not looked at.
 
         Args:
             src: node numbers, or ids that are texts.
             dst: as many.
-            at: as in `embed`.
+            at: as in `embed`; the guess is of the time since dst last joined at or before it.
             graph: as in `embed`.
             squashed: return 2 arctan(days) / pi instead, as the model regresses it.
         """
         view = self._view(graph)
         one, other, moments = pairs_of(view.graph, src, dst, at)
-        guess = apply_head(self._pair_features(view, one, other, moments), self.toe_head_)
+        moments = last_joined(view.graph, other, _known(view.graph, moments))
+        if self.forecaster_ is not None:
+            guess = self.forecaster_.guess_toe(view.graph, one, other, moments)
+        else:
+            guess = apply_head(self._pair_features(view, one, other, moments), self.toe_head_)
         guess = np.clip(guess, 0.0, self._largest_toe)
         return guess if squashed else unsquash(guess)
+
+    def rank(
+        self, src: int | str, at: Moment | None = None, k: int = 10, *, graph: TemporalGraph | None = None
+    ) -> list[tuple[Any, float]]:
+        """List the `k` nodes that src is likeliest to link to next, as (id, chance), likeliest first.
+
+        The chances of all nodes (of all targets, in a bipartite graph) sum to 1: they suppose that src acts then.
+
+        Args:
+            src: a node number, or an id that is a text.
+            at: as in `embed`.
+            k: how many.
+            graph: as in `embed`.
+        """
+        view = self._view(graph)
+        number = one_node(view.graph, src, "src")
+        targets = np.arange(view.graph.num_sources, view.graph.num_nodes)
+        scores = self.score_links(np.full(targets.size, number), targets, at, graph=graph).astype(np.float64)
+        chance = np.exp(scores - scores.max())
+        chance /= chance.sum()
+        best = np.argsort(-scores, kind="stable")[: _K.check(k)]
+        return list(zip(view.graph.ids[targets[best]].tolist(), chance[best].tolist(), strict=True))
 
     def similar(self, node: int | str, k: int = 10, *, at: Moment | None = None) -> list[tuple[Any, float]]:
         """List the `k` nodes nearest to a node by the cosine about the mean vector, as (id, cosine), nearest first."""
         vectors = self.embed(at=at)
         vectors = vectors - vectors.mean(axis=0)
-        numbers = node_numbers(self.graph_, node, "node")
-        if numbers.size != 1:
-            raise InputError("not a node", expected="one", found=f"{numbers.size:,}", where="node")
-        own = int(numbers[0])
+        own = one_node(self.graph_, node, "node")
         length = np.linalg.norm(vectors, axis=1)
         cosine = vectors @ vectors[own] / np.maximum(length * length[own], 1e-12)
         cosine[own] = -np.inf
@@ -346,6 +385,8 @@ class TADGE:
         parts["table"] = {"values": self.table_, "toe_head": torch.from_numpy(self.toe_head_)}
         meta = self._about(self.graph_, None) | {"graph": about_graph, "fingerprint": self.graph_.fingerprint}
         meta |= {"precision": self.precision_, "history": self.history_, "stopped": self.stopped_}
+        if self.forecaster_ is not None:
+            parts["forecast"] = self.forecaster_.tensors()
         write_folder(folder, MODEL, parts, meta | {"tadge": version("tadge")})
 
     @classmethod
@@ -363,11 +404,24 @@ class TADGE:
             if tuple(table.shape) != (graph.num_nodes + 2, dim) or head.shape != (2 * dim + 1,):
                 raise ValueError
             model.stopped_, model.toe_head_ = meta["stopped"], head
+            model.forecaster_ = Forecaster.of(parts["forecast"]) if "forecast" in parts else None
             model._keep(graph, tasks.to(where), table.to(where), meta["precision"], meta["history"])
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
             cure = "fit it again, or load it with the version of tadge that wrote it"
             raise InputError("the parts of the model do not fit together", cure=cure, where=str(folder)) from error
         return model
+
+
+def _known(graph: TemporalGraph, moments: Days) -> Days:
+    """Take the end of a graph for the end of time."""
+    return np.where(np.isposinf(moments), graph.time[-1] if graph.num_events else 0.0, moments)
+
+
+def last_joined(graph: TemporalGraph, nodes: Ints, moments: Days) -> Days:
+    """Tell when nodes last joined at or before moments, (n,); the moment itself where they had not."""
+    end = joined_by(graph.tov_start, graph.tov_times, nodes, moments)
+    there = end > graph.tov_start[nodes]
+    return np.where(there, graph.tov_times[np.maximum(end - 1, 0)], moments)
 
 
 def fit_folder(

@@ -239,7 +239,8 @@ def test_a_metric_that_a_seed_lacks_is_left_out():
     del other.methods["popularity"]
     both = combine([one, other])
     assert set(both.methods["TADGE"]["links (random)"]) == {"mrr"}
-    assert "links (random)" not in both.methods["popularity"]
+    assert both.methods["popularity"]["links (random)"]["mrr"] == {"value": 0.4, "low": 0.4, "high": 0.4}
+    assert "popularity: 1 of 2 seeds" in both.notes
     assert str(both)
 
 

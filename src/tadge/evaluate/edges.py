@@ -21,7 +21,7 @@ from tadge.walks.sampler import Walks
 
 Score = Callable[[Ints, Ints, Ints], Days]  # places that ask, places asked about, which end of the edge asks
 
-TRIES = 100  # draws of a place without a link, before one with a link is taken
+TRIES = 100  # draws of a place without a link, before all places are looked at
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +36,9 @@ class Edges:
         nodes: (P,) vertex of each place, PAD where there is none.
         asking: (2M,) places that ask: all earlier ends, then all later ones.
         right: (2M,) the other end of each.
-        wrong: (2M,) a place whose vertex it has no link with.
+        wrong: (2M,) a place whose vertex it has no link with; any place, where it has one with all.
         apart: (K, 2) which asker, and a place of the same walk that it has no link with; `apart` may be empty.
-        vertices: how many vertices there are.
+        crowded: how many of those that ask have a link with all.
     """
 
     walk: Ints
@@ -52,14 +52,15 @@ class Edges:
     right: Ints
     wrong: Ints
     apart: Ints
-    vertices: int
+    crowded: int
 
     def ask(self, score: Score) -> Asked:
         """Score all pairs."""
         end = np.repeat([0, 1], self.walk.size)
         right, wrong = score(self.asking, self.right, end), score(self.asking, self.wrong, end)
         who, place = self.apart.T
-        return Asked(right, wrong, score(self.asking[who], place, end[who]))
+        apart = score(self.asking[who], place, end[who]) if who.size else np.empty(0)
+        return Asked(right, wrong, apart)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,22 +72,22 @@ class Asked:
     apart: Days
 
 
-def edges_of(walks: Walks, graph: TemporalGraph, links: TemporalGraph, rng: np.random.Generator) -> Edges:
-    """Find the edges of walks of `graph`, and draw places that have no link with their ends in `links`."""
+def edges_of(walks: Walks, graph: TemporalGraph, rng: np.random.Generator) -> Edges:
+    """Find the edges of walks, and draw places that have no link with their ends in a graph."""
     length = walks.nodes.shape[1]
     walk, step = np.nonzero(np.arange(length - 1) < walks.lengths[:, None] - 1)
     nodes = walks.nodes.reshape(-1).astype(np.int64)
     first = walk * length + step
     asking, right = np.concatenate([first, first + 1]), np.concatenate([first + 1, first])
-    linked = _Linked(links)
-    wrong = _without_link(nodes, asking, np.flatnonzero(nodes >= 0), linked, rng)
+    linked = _Linked(graph)
+    wrong, crowded = _without_link(nodes, asking, np.flatnonzero(nodes >= 0), linked, rng)
     others = asking // length
     pairs = np.repeat(np.arange(asking.size), length), (others[:, None] * length + np.arange(length)).reshape(-1)
     far = (nodes[pairs[1]] >= 0) & ~linked(nodes[asking[pairs[0]]], nodes[pairs[1]])
     apart = np.stack([pairs[0][far], pairs[1][far]], axis=1)
     src, dst = nodes[first + 1], nodes[first]
     times = walks.tov[walk, step], walks.toe[walk, step + 1]
-    return Edges(walk, step, src, dst, *times, nodes, asking, right, wrong, apart, graph.num_nodes)
+    return Edges(walk, step, src, dst, *times, nodes, asking, right, wrong, apart, crowded)
 
 
 class _Linked:
@@ -105,14 +106,21 @@ class _Linked:
         return (self.keys[place] == key) | (one == other)  # type: ignore[no-any-return]
 
 
-def _without_link(nodes: Ints, asking: Ints, places: Ints, linked: _Linked, rng: np.random.Generator) -> Ints:
-    drawn = rng.choice(places, asking.size)
+def _without_link(
+    nodes: Ints, asking: Ints, places: Ints, linked: _Linked, rng: np.random.Generator
+) -> tuple[Ints, int]:
+    """Draw for each that asks a place that it has no link with; and count those for which there is none."""
+    drawn, left, crowded = np.empty_like(asking), np.arange(asking.size), 0
     for _ in range(TRIES):
-        wrong = np.flatnonzero(linked(nodes[asking], nodes[drawn]))
-        if not wrong.size:
+        drawn[left] = rng.choice(places, left.size)
+        left = left[linked(nodes[asking[left]], nodes[drawn[left]])]
+        if not left.size:
             break
-        drawn[wrong] = rng.choice(places, wrong.size)
-    return drawn
+    for node in np.unique(nodes[asking[left]]):
+        mine, free = left[nodes[asking[left]] == node], places[~linked(node, nodes[places])]
+        crowded += 0 if free.size else mine.size
+        drawn[mine] = rng.choice(free if free.size else places, mine.size)
+    return drawn, crowded
 
 
 # -- scores -----------------------------------------------------------------------------------------------------------
@@ -147,8 +155,8 @@ def vertex_means(rows: npt.NDArray[np.float32], nodes: Ints, vertices: int) -> n
     return (sums / np.maximum(counts, 1)[:, None]).astype(np.float32)
 
 
-def threshold(edges: Edges, asked: Asked) -> float:
-    """Find the score from which on a pair counts as linked, at the best Micro-F1."""
+def threshold(asked: Asked) -> float:
+    """Find the score from which on a pair counts as linked, at the best Micro-F1; of equal ones the highest."""
     scores = np.concatenate([asked.right, asked.wrong])
     order = np.argsort(-scores, kind="stable")
     ordered, right = scores[order], np.cumsum(order < asked.right.size)
@@ -156,7 +164,8 @@ def threshold(edges: Edges, asked: Asked) -> float:
     f1 = np.where(last, 2 * right / (np.arange(1, scores.size + 1) + asked.right.size), -1.0)
     best = int(np.argmax(f1))
     below = ordered[best + 1] if best + 1 < ordered.size else -np.inf
-    return float((ordered[best] + below) / 2) if np.isfinite(below) else float(ordered[best])
+    middle = ordered[best] / 2 + below / 2 if np.isfinite(below) else below
+    return float(middle if middle > below else ordered[best])
 
 
 # -- figures ----------------------------------------------------------------------------------------------------------
@@ -182,8 +191,14 @@ def edge_columns(edges: Edges, asked: Asked, least: float) -> Columns:
     for name, share in shares.items():
         known = ~np.isnan(share)
         both = np.stack([per_vertex(np.where(known, share, 0.0)), per_vertex(known)], axis=1)
-        found = {**found, name: (lambda means: means[:, 0] / means[:, 1], both)}
+        found = {**found, name: (_mean_share, both)}
     return found
+
+
+def _mean_share(means: Days) -> Days:
+    """Divide sums of shares by how many there are, (r, 2), as (r,); one half where there is none."""
+    some = means[:, 1] > 0
+    return np.where(some, means[:, 0] / np.where(some, means[:, 1], 1.0), 0.5)
 
 
 def timely_columns(edges: Edges, asked: Asked, least: float, guess: Days) -> Columns:

@@ -206,16 +206,16 @@ def combine(results: Sequence[Result]) -> Result:
         )
     if len(results) == 1:
         return one
-    methods = {
-        name: {
+    methods = {}
+    for name, tasks in one.methods.items():
+        having = [each for each in results if name in each.methods]
+        methods[name] = {
             task: {
-                metric: _spread([each.methods[name][task][metric]["value"] for each in results]) for metric in shared
+                metric: _spread([each.methods[name][task][metric]["value"] for each in having])
+                for metric in _shared(having, name, task)
             }
-            for task in one.methods[name]
-            if (shared := _shared(results, name, task))
+            for task in tasks
         }
-        for name in one.methods
-    }
     return Result(
         one.protocol,
         {name: about | {"questions": _most(results, name)} for name, about in one.tasks.items()},
@@ -224,7 +224,7 @@ def combine(results: Sequence[Result]) -> Result:
         _combined_comparisons(results),
         {name: _mean([each.times.get(name, {}) for each in results]) for name in one.times},
         {name: _mean([each.validation.get(name, {}) for each in results]) for name in one.validation},
-        list(dict.fromkeys(note for each in results for note in each.notes)),
+        list(dict.fromkeys(note for each in results for note in each.notes)) + _fewer(results),
         one.data,
         one.config,
         [seed for each in results for seed in each.seeds],
@@ -232,6 +232,12 @@ def combine(results: Sequence[Result]) -> Result:
         max(each.peak_memory_mb for each in results),
         one.version,
     )
+
+
+def _fewer(results: Sequence[Result]) -> list[str]:
+    """Say which methods not every seed has."""
+    counts = {name: sum(name in each.methods for each in results) for name in results[0].methods}
+    return [f"{name}: {count} of {len(results)} seeds" for name, count in counts.items() if count < len(results)]
 
 
 def _shared(results: Sequence[Result], name: str, task: str) -> list[str]:
@@ -245,7 +251,7 @@ def _most(results: Sequence[Result], task: str) -> int:
 
 
 def _spread(values: Sequence[float]) -> Figure:
-    mean, spread = float(np.mean(values)), float(np.std(values, ddof=1))
+    mean, spread = float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
     return {"value": mean, "low": mean - spread, "high": mean + spread}
 
 
@@ -262,8 +268,6 @@ def _combined_comparisons(results: Sequence[Result]) -> list[dict[str, Any]]:
             for other in each.comparisons
             if all(other[key] == one[key] for key in ("task", "metric", "model", "rival"))
         ]
-        if len(same) < len(results):
-            continue
         mean = {key: float(np.mean([each[key] for each in same])) for key in ("value", "rival_value", "low", "high")}
         seeds = _spread([each["value"] - each["rival_value"] for each in same])
         span = {"low": min(mean["low"], seeds["low"]), "high": max(mean["high"], seeds["high"])}

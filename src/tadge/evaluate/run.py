@@ -127,7 +127,7 @@ def evaluate_seeds(
     say: Callable[[str], None] = lambda text: None,
     **options: Any,
 ) -> list[Result]:
-    """Evaluate with the seeds 0, 1, ... and keep every result as soon as it is there.
+    """Evaluate with the seeds 0, 1, ... and keep every result as soon as it is there; the control has seed 0 only.
 
     Args:
         make: gives the model of a seed.
@@ -156,8 +156,9 @@ def evaluate_seeds(
             cure = "say resume (--resume) to go on with it, or name another folder"
             raise InputError("there is an evaluation in this folder", cure=cure, where=there[0])
     found: dict[str, list[Result]] = {each: [] for each in protocols}
+    control = options.pop("control", True)
     for (protocol, seed), place in places.items():
-        model = make(seed)
+        model, options["control"] = make(seed), control and seed == 0
         if place.exists():
             result = _kept(place, model, graph, protocol, tasks, labels, seed, options)
             say(f"{place}: taken as it is")

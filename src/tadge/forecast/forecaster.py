@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from tadge.forecast import tokens
-from tadge.forecast.heads import LinkHead, ToeHead
-from tadge.forecast.learn import Report, learn_links, learn_toe
-from tadge.forecast.memory import WIDTH, Memory, Scales, memory_of, pair_columns
+from tadge.forecast.heads import LinkHead
+from tadge.forecast.learn import learn_links, learn_toe
+from tadge.forecast.memory import WIDTH, Columns, Memory, Scales, memory_of, pair_columns
+from tadge.forecast.trees import Trees
 from tadge.graph import TemporalGraph
 from tadge.kernels import Days, Ints
 
 AT_ONCE = 1 << 14  # pairs answered for at once: bounds the memory
-MEMBERS = 2  # networks whose guesses of ToE are averaged
 
 Part = Callable[[str], Any]  # a context that shows a piece of work by its title and gives a Report
 
@@ -30,81 +30,64 @@ class Forecaster:
     Attributes:
         scales: what is a short and what is a long time.
         links: scores links.
-        toe: networks that guess ToE; the guess is their mean.
+        toe: guess squashed ToEs.
     """
 
     scales: Scales
     links: LinkHead
-    toe: tuple[ToeHead, ...]
+    toe: Trees
 
     @classmethod
     def learn(cls, graph: TemporalGraph, steps: int, seed: int, part: Part) -> Forecaster:
-        """Learn from a graph in as many steps for each network."""
+        """Learn from a graph; the network that scores links in at most as many steps."""
         scales = Scales.of(graph)
         with part("who links to whom") as report:
             links = learn_links(graph, scales, steps, seed, report)
-        with part("how long edges take") as report:
-            toe = tuple(
-                learn_toe(graph, scales, steps, seed, member, _share(report, member)) for member in range(MEMBERS)
-            )
+        with part("how long edges take"):
+            toe = learn_toe(graph, scales, seed)
         return cls(scales, links, toe)
 
     @torch.inference_mode()
-    def score_links(self, graph: TemporalGraph, src: Ints, dst: Ints, at: Days) -> Any:
+    def score_links(self, graph: TemporalGraph, src: Ints, dst: Ints, at: Days) -> npt.NDArray[np.float32]:
         """Score links as of moments, (n,) each, as (n,) float32: higher is likelier."""
         memory, found = memory_of(graph, self.scales), np.empty(src.size, np.float32)
         for cut in _cuts(src.size):
-            columns = self._columns(memory, src[cut], dst[cut], at[cut])
-            found[cut] = self.links(columns).numpy()
+            columns = _columns(memory, src[cut], dst[cut], at[cut])
+            found[cut] = self.links(torch.from_numpy(columns)).numpy()
         return found
 
-    @torch.inference_mode()
     def guess_toe(self, graph: TemporalGraph, src: Ints, dst: Ints, at: Days) -> Days:
         """Guess squashed ToEs, (n,), of src -> dst, where dst has joined last at or before `at`."""
         memory, found = memory_of(graph, self.scales), np.empty(src.size)
         for cut in _cuts(src.size):
-            pairs = src[cut], dst[cut], at[cut]
-            columns, seen = self._columns(memory, *pairs), torch.from_numpy(tokens.pair_tokens(memory, *pairs))
-            found[cut] = torch.stack([head(columns, seen) for head in self.toe]).mean(0).numpy()
+            found[cut] = self.toe.guess(_columns(memory, src[cut], dst[cut], at[cut]))
         return found
-
-    def _columns(self, memory: Memory, src: Ints, dst: Ints, at: Days) -> Tensor:
-        return torch.from_numpy(pair_columns(memory, src, dst, at, torch.get_num_threads()))
 
     # -- disk ---------------------------------------------------------------------------------------------------------
 
     def tensors(self) -> dict[str, Tensor]:
         """Give all that was learned as tensors."""
         found = {"scales": torch.tensor([self.scales.tick, *self.scales.lately], dtype=torch.float64)}
-        heads: dict[str, nn.Module] = {"links": self.links} | {
-            f"toe{number}": head for number, head in enumerate(self.toe)
-        }
-        return found | {
-            f"{name}.{key}": value for name, head in heads.items() for key, value in head.state_dict().items()
-        }
+        found |= {f"links.{key}": value for key, value in self.links.state_dict().items()}
+        return found | {f"toe.{one.name}": torch.from_numpy(getattr(self.toe, one.name)) for one in fields(Trees)}
 
     @classmethod
     def of(cls, tensors: dict[str, Tensor]) -> Forecaster:
-        """Build it again from `tensors`; a ValueError, KeyError or RuntimeError where they do not fit."""
+        """Build it again from `tensors`; a ValueError, KeyError, TypeError or RuntimeError where they do not fit."""
+
+        def own(name: str) -> dict[str, Tensor]:
+            return {key.partition(".")[2]: value for key, value in tensors.items() if key.startswith(f"{name}.")}
+
         tick, *lately = tensors["scales"].tolist()
         links = LinkHead(WIDTH)
-        toe: list[ToeHead] = []
-        while any(key.startswith(f"toe{len(toe)}.") for key in tensors):
-            toe.append(ToeHead(WIDTH, tokens.WIDTH, tokens.NUM_TOKENS))
-        for name, head in _named(links, toe):
-            own = {key.partition(".")[2]: value for key, value in tensors.items() if key.startswith(f"{name}.")}
-            head.load_state_dict(own)
-            head.eval()
-        return cls(Scales(tick, tuple(lately)), links, tuple(toe))
+        links.load_state_dict(own("links"))
+        toe = Trees(**{name: value.numpy() for name, value in own("toe").items()})
+        return cls(Scales(tick, tuple(lately)), links.eval(), toe.checked())
 
 
-def _named(links: LinkHead, toe: Sequence[ToeHead]) -> list[tuple[str, nn.Module]]:
-    return [("links", links), *((f"toe{number}", head) for number, head in enumerate(toe))]
+def _columns(memory: Memory, src: Ints, dst: Ints, at: Days) -> Columns:
+    return pair_columns(memory, src, dst, at, torch.get_num_threads())
 
 
 def _cuts(size: int) -> Iterator[slice]:
     return (slice(first, min(first + AT_ONCE, size)) for first in range(0, size, AT_ONCE))
-
-
-def _share(report: Report, member: int) -> Report:
-    return lambda done, total: report(member * total + done, MEMBERS * total)

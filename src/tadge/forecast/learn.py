@@ -12,10 +12,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from tadge.forecast import tokens
-from tadge.forecast.heads import LinkHead, ToeHead
+from tadge.forecast.heads import LinkHead
 from tadge.forecast.linear import timed_pairs
 from tadge.forecast.memory import WIDTH, Memory, Scales, memory_of, pair_columns
+from tadge.forecast.trees import Trees
 from tadge.graph import TemporalGraph
 from tadge.kernels import Days, Ints
 from tadge.seeding import stream
@@ -25,12 +25,11 @@ Head = TypeVar("Head", bound=nn.Module)
 
 EVENTS = 128  # links learned from in a step
 RANDOM, FORMER = 32, 16  # wrong targets of each: any node, and such that src has linked to before
-PAIRS = 256  # ToEs learned from in a step
 MOST_PAIRS = 1 << 18
 EARLY = 0.1  # of the events: while there is hardly any past, nothing is asked
 RATE, DECAY = 2e-3, 0.01
-TOE_RATE = 1e-3
-RECENT = 0.7  # later events are asked about more often: by e within this share of all
+RECENT = 0.5  # later events count more: by a factor of e within this share of all
+PASSES = 10  # at most over all events, where there are few
 
 
 def learn_links(graph: TemporalGraph, scales: Scales, steps: int, seed: int, report: Report) -> LinkHead:
@@ -43,7 +42,7 @@ def learn_links(graph: TemporalGraph, scales: Scales, steps: int, seed: int, rep
     head = seeded(lambda: LinkHead(WIDTH), seed, "link head")
 
     def batch() -> tuple[Tensor, Tensor]:
-        event = _later_more_often(rng, graph.num_events, EVENTS)
+        event = _later_more_often(rng, graph.num_events, EVENTS, EARLY)
         src, dst = graph.src[event].astype(np.int64), graph.dst[event].astype(np.int64)
         if not graph.directed and not graph.bipartite:
             turn = rng.random(EVENTS) < 0.5
@@ -60,7 +59,7 @@ def learn_links(graph: TemporalGraph, scales: Scales, steps: int, seed: int, rep
         return torch.from_numpy(columns), torch.from_numpy(wrong)
 
     head.standard.learn(torch.cat([batch()[0].flatten(0, 1) for _ in range(8)]))
-    for _ in descend(head, RATE, steps, report):
+    for _ in descend(head, RATE, _enough(steps, graph.num_events, EVENTS), report):
         columns, wrong = batch()
         scores = head(columns).masked_fill(wrong, -torch.inf)  # (B, C)
         one_of_any = functional.log_softmax(scores[:, : 1 + RANDOM], dim=1)[:, 0]
@@ -69,23 +68,19 @@ def learn_links(graph: TemporalGraph, scales: Scales, steps: int, seed: int, rep
     return head.eval()
 
 
-def learn_toe(graph: TemporalGraph, scales: Scales, steps: int, seed: int, member: int, report: Report) -> ToeHead:
+def learn_toe(graph: TemporalGraph, scales: Scales, seed: int) -> Trees:
     """Learn how long edges take, each from what was known when its target joined."""
-    memory, rng = memory_of(graph, scales), np.random.default_rng(int(stream(seed, f"toe {member}")))
     pairs = timed_pairs(graph, MOST_PAIRS, seed)
-    head = seeded(lambda: ToeHead(WIDTH, tokens.WIDTH, tokens.NUM_TOKENS), seed, f"toe head {member}")
     if not pairs.toe.size:
-        return head.eval()
-    columns = pair_columns(memory, pairs.src, pairs.dst, pairs.at)
-    head.standard.learn(torch.from_numpy(columns))
-    with torch.no_grad():
-        head.last.bias.fill_(float(pairs.toe.mean()))
-    for _ in descend(head, TOE_RATE, steps, report):
-        some = rng.integers(0, pairs.toe.size, PAIRS)
-        seen = tokens.pair_tokens(memory, pairs.src[some], pairs.dst[some], pairs.at[some])
-        guess = head(torch.from_numpy(columns[some]), torch.from_numpy(seen))
-        functional.mse_loss(guess, torch.from_numpy(pairs.toe[some].astype(np.float32))).backward()  # type: ignore[no-untyped-call]
-    return head.eval()
+        return Trees.none()
+    columns = pair_columns(memory_of(graph, scales), pairs.src, pairs.dst, pairs.at)
+    weight = np.exp(np.arange(1 - pairs.toe.size, 1) / (RECENT * pairs.toe.size))
+    return Trees.learn(columns, pairs.toe, weight, int(stream(seed, "trees") >> np.uint64(32)))
+
+
+def _enough(steps: int, count: int, batch: int) -> int:
+    """Take fewer steps where there is little to learn from."""
+    return min(steps, -(-PASSES * count // batch))
 
 
 def seeded(make: Callable[[], Head], seed: int, name: str) -> Head:
@@ -110,10 +105,10 @@ def descend(head: nn.Module, rate: float, steps: int, report: Report) -> Iterato
         report(step + 1, steps)
 
 
-def _later_more_often(rng: np.random.Generator, num_events: int, count: int) -> Ints:
-    """Draw events, (count,), none of the first ones."""
-    back = np.minimum(rng.exponential(RECENT, count) % (1.0 - EARLY), 1.0 - EARLY)
-    return np.minimum(((1.0 - back) * num_events).astype(np.int64), num_events - 1)
+def _later_more_often(rng: np.random.Generator, size: int, count: int, early: float = 0.0) -> Ints:
+    """Draw places among `size` in order of time, (count,), later ones more often; none of the first share `early`."""
+    back = rng.exponential(RECENT, count) % (1.0 - early)
+    return np.minimum(((1.0 - back) * size).astype(np.int64), size - 1)
 
 
 @numba.njit(cache=True)

@@ -25,6 +25,8 @@ Columns = npt.NDArray[np.float32]
 
 NEVER = 20.0  # on the log scale of times: longer ago than anything
 NUM_SCALES = 4
+FEW_DAYS, MANY_DAYS = 10.0, 10_000.0  # between these spans, people's hours and days are what counts
+INSTANT = 1e-15  # days: no clock tells less
 LATEST = 16  # events of a node that are looked through
 SHRINK = 3.0  # events that the mean ToE of all is worth
 AT_ONCE = 1 << 13  # questions per piece of work
@@ -61,21 +63,10 @@ class Scales:
 
     @classmethod
     def of(cls, graph: TemporalGraph) -> Scales:
-        """Find them from the ToEs of a graph and the times between the events of each node."""
-        history, toe = history_of(graph), graph.toe_values()
-        acts, links = _gaps(history.acts_start, history.acts_time), _gaps(history.received_start, history.received_time)
-        short = np.concatenate([acts, links, toe[toe > 0]])
-        if not short.size:
-            return cls(1.0 / 1440, (1.0 / 24, 1.0, 7.0, 30.0))
-        lately = np.quantile(links if links.size else short, (0.2, 0.6, 0.9)).tolist()
-        return cls(float(np.quantile(short, 0.01)), (*lately, 10.0 * lately[-1]))
-
-
-def _gaps(start: Ints, time: Days) -> Days:
-    """Give the times between successive events of each node, where they differ."""
-    node = np.repeat(np.arange(start.size - 1), np.diff(start))
-    gaps = np.diff(time)[node[1:] == node[:-1]]
-    return gaps[gaps > 0]  # type: ignore[no-any-return]
+        """Take an hour, a day, a week and a month; where all is over in days, or takes ages, parts of its span."""
+        span = float(graph.time[-1] - graph.time[0]) if graph.num_events else 0.0
+        day = 1.0 if FEW_DAYS <= span <= MANY_DAYS or span < INSTANT else span / MANY_DAYS * FEW_DAYS
+        return cls(day / 10_000, (day / 24, day, 7 * day, 30 * day))
 
 
 class Side(NamedTuple):

@@ -1,0 +1,96 @@
+"""Boosted trees as plain arrays: learned by scikit-learn, kept and asked without it.
+
+What scikit-learn learned is copied into arrays, so that a saved model is data, not code.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numba
+import numpy as np
+
+from tadge.forecast.memory import WIDTH, Columns
+from tadge.kernels import Days, Ints
+
+TREES = 300
+SETTINGS = {
+    **{"learning_rate": 0.03, "max_leaf_nodes": 15, "min_samples_leaf": 50, "l2_regularization": 10.0},
+    "max_features": 0.3,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Trees:
+    """Hold trees whose answers are summed.
+
+    Attributes:
+        base: what is added to the sum, (1,).
+        start: (T,) the first node of each tree.
+        column: (n,) which column a node looks at; -1 in a leaf.
+        least: (n,) up to which value it goes left.
+        left: (n,) the node that follows then; `right` else.
+        value: (n,) what a leaf answers.
+    """
+
+    base: Days
+    start: Ints
+    column: Ints
+    least: Days
+    left: Ints
+    right: Ints
+    value: Days
+
+    @classmethod
+    def none(cls) -> Trees:
+        """Make trees that answer one half, where there is nothing to learn from."""
+        whole, real = np.zeros(0, np.int64), np.zeros(0)
+        return cls(np.full(1, 0.5), whole, whole, real, whole, whole, real)
+
+    @classmethod
+    def learn(cls, columns: Columns, target: Days, weight: Days, seed: int) -> Trees:
+        """Learn from columns, (n, F), without NaN, a target, (n,), and how much each row counts, (n,)."""
+        from sklearn.ensemble import HistGradientBoostingRegressor
+
+        model = HistGradientBoostingRegressor(max_iter=TREES, early_stopping=False, random_state=seed, **SETTINGS)
+        model.fit(columns, target, sample_weight=weight)
+        nodes = [each[0].nodes for each in model._predictors]
+        start = np.cumsum([0, *(len(each) for each in nodes)])[:-1]
+        shift = np.repeat(start, [len(each) for each in nodes])
+        every = np.concatenate(nodes)
+        leaf = every["is_leaf"].astype(np.bool_)
+        column = np.where(leaf, -1, every["feature_idx"]).astype(np.int64)
+        left, right = (every[side].astype(np.int64) + shift for side in ("left", "right"))
+        base = np.asarray(model._baseline_prediction, np.float64).reshape(1)
+        return cls(base, start, column, every["num_threshold"].copy(), left, right, every["value"].copy())
+
+    def checked(self) -> Trees:
+        """Return these trees; a ValueError where they would lead astray: what is read from a file may be anything."""
+        size, inner = self.column.size, self.column >= 0
+        nodes = np.arange(size)
+        for side in (self.left, self.right):
+            if side.shape != (size,) or not ((side[inner] > nodes[inner]) & (side[inner] < size)).all():
+                raise ValueError("a tree has no end")
+        whole = self.least.shape == self.value.shape == (size,) and self.base.shape == (1,)
+        if not whole or (self.column >= WIDTH).any() or ((self.start < 0) | (self.start >= size)).any():
+            raise ValueError("not trees")
+        return self
+
+    def guess(self, columns: Columns) -> Days:
+        """Answer for rows of columns, (n, F), as (n,)."""
+        found = np.full(len(columns), self.base[0])
+        climb(self.start, self.column, self.least, self.left, self.right, self.value, columns, found)
+        return found
+
+
+@numba.njit(cache=True, nogil=True)
+def climb(
+    start: Ints, column: Ints, least: Days, left: Ints, right: Ints, value: Days, columns: Columns, found: Days
+) -> None:
+    """Add every tree's answer for every row."""
+    for row in range(found.size):
+        for root in start:
+            node = root
+            while column[node] >= 0:
+                node = left[node] if columns[row, column[node]] <= least[node] else right[node]
+            found[row] += value[node]
