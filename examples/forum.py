@@ -22,7 +22,7 @@ from rich.table import Table
 
 import tadge
 from tadge.data.export import write_frame
-from tadge.forecast.linear import timed_pairs
+from tadge.forecast.pairs import timed_pairs
 from tadge.train.initialise import initial_vectors
 from tadge.train.vectors import write_vectors
 from tadge.units import unsquash

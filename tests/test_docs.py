@@ -55,7 +55,9 @@ def commands() -> list[str]:
     for page in PAGES:
         for block in blocks(page, "bash"):
             found += [line.split("  #")[0].strip() for line in block.splitlines()]
-        found += re.findall(r"`(tadge (?:info|synth|convert|walk|fit|embed) \S[^`\n]*)`", page.read_text())
+        found += re.findall(
+            r"`(tadge (?:info|synth|convert|walk|fit|embed|evaluate|audit) \S[^`\n]*)`", page.read_text()
+        )
     return sorted({re.sub(r"^\.venv/bin/", "", line) for line in found if "tadge" in line and "datasets" not in line})
 
 

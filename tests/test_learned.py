@@ -8,7 +8,7 @@ import torch
 from sklearn.metrics import roc_auc_score
 
 import tadge
-from tadge.forecast.linear import timed_pairs
+from tadge.forecast.pairs import timed_pairs
 
 SHAPE, TRAINING = tadge.ModelConfig(dim=64, heads=2, blocks=2), tadge.TrainConfig(epochs=10, lr=2e-3, batch_size=100)
 

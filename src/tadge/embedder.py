@@ -21,7 +21,8 @@ from tadge.asof import AsOf, Report, Vectors
 from tadge.config import ModelConfig, Option, TrainConfig, WalkConfig
 from tadge.errors import InputError, TrainingError
 from tadge.forecast.forecaster import Forecaster
-from tadge.forecast.linear import MOST_PAIRS, apply_head, ridge, timed_pairs
+from tadge.forecast.linear import MOST_PAIRS, apply_head, ridge
+from tadge.forecast.pairs import timed_pairs
 from tadge.graph import TemporalGraph
 from tadge.kernels import Days, Ints
 from tadge.model.tasks import Tasks

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brute import joining_times, toe_of
-from tadge.baselines.features import NAMES, NEVER, joined_to, pair_features, questions
+from tadge.baselines.features import NAMES, NEVER, joined_to, pair_features
+from tadge.forecast.pairs import timed_pairs
 
 
 class Plain:
@@ -88,7 +89,7 @@ def test_features_are_those_of_a_plain_loop(given_):
 @given(graphs(max_events=25))
 def test_questions_are_those_of_a_plain_loop(graph):
     expected = Plain(graph).questions()
-    found = questions(graph)
+    found = timed_pairs(graph)
     assert found.src.tolist() == [row[0] for row in expected]
     assert found.dst.tolist() == [row[1] for row in expected]
     assert found.at.tolist() == [row[2] for row in expected]
@@ -99,7 +100,7 @@ def test_questions_are_those_of_a_plain_loop(graph):
 def test_questions_of_chosen_events_stand_as_often_as_they_are_named(graph, data):
     events = data.draw(st.lists(st.integers(0, graph.num_events - 1), max_size=10))
     expected = [row[:3] for row in Plain(graph).questions() for _ in range(events.count(row[4]))]
-    found = questions(graph, np.array(events, np.int64))
+    found = timed_pairs(graph, events=np.array(events, np.int64))
     assert list(zip(found.src.tolist(), found.dst.tolist(), found.at.tolist(), strict=True)) == expected
 
 
@@ -107,7 +108,7 @@ def test_nothing_has_happened():
     graph = random_graph()
     nodes, at = np.arange(graph.num_nodes), np.full(graph.num_nodes, graph.time[0])
     empty = graph.before(graph.time[0])
-    assert questions(empty).toe.size == 0
+    assert timed_pairs(empty).toe.size == 0
     assert not joined_to(empty, nodes, nodes, at).any()
     found = dict(zip(NAMES, pair_features(empty, nodes, nodes, at).T, strict=True))
     assert (found["since src acted"] == NEVER).all()

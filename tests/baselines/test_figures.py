@@ -9,9 +9,9 @@ import pytest
 
 import tadge
 from tadge.baselines import make
-from tadge.baselines.features import questions
 from tadge.data import datasets
 from tadge.errors import DatasetError
+from tadge.forecast.pairs import timed_pairs
 
 CLOSE = 0.005
 
@@ -63,7 +63,7 @@ TOE = {
 def test_toe(data, name, load):
     graph = load(data)
     split = tadge.split_by_time(graph, 0.7, 0.15)
-    asked = questions(graph, np.flatnonzero(graph.time >= split.test_from))
+    asked = timed_pairs(graph, events=np.flatnonzero(graph.time >= split.test_from))
     for view, figure in zip((split.train, graph.before(split.test_from)), TOE[data, name], strict=True):
         if figure is not None:
             assert toe_error(make(name, 0).fit(view), graph, asked) == pytest.approx(figure, abs=CLOSE)
@@ -80,7 +80,7 @@ def test_toe_of_the_walks_of_the_papers_split(name, figure, load):
     split = tadge.split_by_walks(graph, seed=0)
     steps, asked = (walks.events[walks.events >= 0] for walks in (split.train, split.test))
     method = make(name, 0).fit(split.train_graph, steps)
-    assert toe_error(method, graph, questions(graph, asked)) == pytest.approx(figure, abs=CLOSE)
+    assert toe_error(method, graph, timed_pairs(graph, events=asked)) == pytest.approx(figure, abs=CLOSE)
 
 
 LINKS = {

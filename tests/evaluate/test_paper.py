@@ -156,7 +156,7 @@ def test_a_method_is_asked_only_what_it_can_answer(graph):
 
 
 def test_scores_of_a_rule_are_judged_by_scikit_learn(graph):
-    """Popularity from scratch: links that the target received in training; the threshold is that of walks it has not seen."""
+    """Popularity from scratch: links that the target received in training; a threshold from walks not seen."""
     plan, result = plan_of(graph), paper(None, graph, methods=["popularity"], tasks="links")
     rehearsed = set(plan.choose.events[plan.choose.events >= 0].tolist())
     targets_of = plan.split.train_graph.dst.tolist()

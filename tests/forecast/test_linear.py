@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brute import joining_times
-from tadge.forecast.linear import PENALTIES, Pairs, apply_head, ridge, timed_pairs
+from tadge.forecast.linear import PENALTIES, apply_head, ridge
+from tadge.forecast.pairs import Pairs, timed_pairs
 
 
 def some(n, f, noise, seed=0):

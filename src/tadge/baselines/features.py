@@ -6,8 +6,6 @@ node's events: the counts come as shares and ratios. Spans are taken as they are
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numba
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +14,6 @@ from tadge.graph import TemporalGraph
 from tadge.history import History, history_of
 from tadge.kernels import Days, Ints
 from tadge.units import squash
-from tadge.walks.build import make_links, occurrence_nodes
 from tadge.walks.chains import joined_by
 
 NEVER = -1.0  # below every count and every span
@@ -29,40 +26,6 @@ NAMES = (
     *("dst joined by linking to src", "since dst linked to src", "since src linked to dst"),
     *("links dst to src", "links src to dst"),
 )
-
-
-@dataclass(frozen=True, eq=False)
-class Asked:
-    """Hold events as they are to be forecast, in order of time.
-
-    Attributes:
-        src: (n,) int64 the node that will act.
-        dst: (n,) int64 the node that it will link to.
-        at: (n,) float64 days, the latest ToV of `dst` before the event: all that is later is unknown.
-        toe: (n,) float64, squashed.
-    """
-
-    src: Ints
-    dst: Ints
-    at: Days
-    toe: Days
-
-
-def questions(graph: TemporalGraph, events: npt.ArrayLike | None = None) -> Asked:
-    """Turn events that have a ToE into questions; in an undirected graph each event in both its directions.
-
-    Args:
-        graph: what happened.
-        events: (n,) numbers of the events to take, as often as they stand there; all by default.
-    """
-    columns = graph.src, graph.dst, graph.time, graph.tov_start, graph.tov_times
-    event, hang, lead = (np.asarray(column, np.int64) for column in make_links(*columns, not graph.directed))
-    if events is not None:
-        times = np.bincount(np.asarray(events, np.int64), minlength=graph.num_events)[event]
-        event, hang, lead = (np.repeat(column, times) for column in (event, hang, lead))
-    node_of, at = occurrence_nodes(graph.tov_start), graph.tov_times[hang]
-    src, dst = node_of[lead].astype(np.int64), node_of[hang].astype(np.int64)
-    return Asked(src, dst, at, squash(graph.time[event] - at))
 
 
 def joined_to(graph: TemporalGraph, src: Ints, dst: Ints, at: Days) -> npt.NDArray[np.bool_]:

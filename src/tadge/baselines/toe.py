@@ -10,7 +10,8 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from tadge.baselines.features import Asked, joined_to, pair_features, questions
+from tadge.baselines.features import joined_to, pair_features
+from tadge.forecast.pairs import Pairs, timed_pairs
 from tadge.graph import TemporalGraph
 from tadge.kernels import Days, Ints
 from tadge.seeding import check_seed, stream
@@ -43,7 +44,7 @@ class ToeRule:
             events: (n,) numbers of the events to learn from, as often as they stand there, such as the steps of
                 walks; all by default.
         """
-        asked = questions(graph, events)
+        asked = timed_pairs(graph, events=events)
         self.mean_ = float(asked.toe.mean()) if asked.toe.size else NOTHING
         self.longest_ = float(asked.toe.max(initial=NOTHING))
         self._learn(graph, asked)
@@ -65,7 +66,7 @@ class ToeRule:
         guess = np.clip(self._guess(graph, one, other, np.asarray(at, np.float64)), 0.0, self.longest_)
         return guess if squashed else unsquash(guess)
 
-    def _learn(self, graph: TemporalGraph, asked: Asked) -> None:
+    def _learn(self, graph: TemporalGraph, asked: Pairs) -> None:
         """Learn more than the mean, where a rule has more."""
 
     def _guess(self, graph: TemporalGraph, src: Ints, dst: Ints, at: Days) -> Days:
@@ -86,7 +87,7 @@ class Median(ToeRule):
 
     name = "median"
 
-    def _learn(self, graph: TemporalGraph, asked: Asked) -> None:
+    def _learn(self, graph: TemporalGraph, asked: Pairs) -> None:
         self.median_ = float(np.median(asked.toe)) if asked.toe.size else NOTHING
 
     def _guess(self, graph: TemporalGraph, src: Ints, dst: Ints, at: Days) -> Days:
@@ -98,7 +99,7 @@ class NodeMean(ToeRule):
 
     name = "node mean"
 
-    def _learn(self, graph: TemporalGraph, asked: Asked) -> None:
+    def _learn(self, graph: TemporalGraph, asked: Pairs) -> None:
         self.effects_ = _choose(asked.toe, [asked.dst], graph.num_nodes)
 
     def _guess(self, graph: TemporalGraph, src: Ints, dst: Ints, at: Days) -> Days:
@@ -110,7 +111,7 @@ class Additive(ToeRule):
 
     name = "additive"
 
-    def _learn(self, graph: TemporalGraph, asked: Asked) -> None:
+    def _learn(self, graph: TemporalGraph, asked: Pairs) -> None:
         effects = _choose(asked.toe, [asked.src, graph.num_nodes + asked.dst], 2 * graph.num_nodes)
         self.source_, self.target_ = effects[: graph.num_nodes], effects[graph.num_nodes :]
 
@@ -123,7 +124,7 @@ class Reciprocity(ToeRule):
 
     name = "reciprocity"
 
-    def _learn(self, graph: TemporalGraph, asked: Asked) -> None:
+    def _learn(self, graph: TemporalGraph, asked: Pairs) -> None:
         joined = joined_to(graph, asked.src, asked.dst, asked.at)
         self.answer_, self.other_ = (
             float(asked.toe[which].mean()) if which.any() else self.mean_ for which in (joined, ~joined)
@@ -142,7 +143,7 @@ class BoostedTrees(ToeRule):
 
     name = "boosted trees"
 
-    def _learn(self, graph: TemporalGraph, asked: Asked) -> None:
+    def _learn(self, graph: TemporalGraph, asked: Pairs) -> None:
         self.trees_ = None
         cut = _cut(asked.toe.size)
         if not 1 < cut < asked.toe.size:

@@ -8,9 +8,9 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from tadge.baselines.features import questions
 from tadge.baselines.toe import LATEST, NOTHING
 from tadge.config import ModelConfig
+from tadge.forecast.pairs import timed_pairs
 from tadge.graph import TemporalGraph
 from tadge.kernels import Days, Ints
 from tadge.seeding import check_seed
@@ -51,7 +51,7 @@ class DeepWalk:
         """
         vectors = initial_vectors(graph, "deepwalk", self.dim, self.seed)
         self.vectors_ = np.where(graph.degree[:, None] > 0, vectors, np.float32(0))
-        asked = questions(graph, events)
+        asked = timed_pairs(graph, events=events)
         self.head_ = elastic_net(self._sum(asked.src, asked.dst), asked.toe)
         self.longest_ = float(asked.toe.max(initial=NOTHING))
         return self

@@ -10,15 +10,17 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from tadge.forecast.heads import LinkHead
 from tadge.forecast.learn import learn_links, learn_toe
-from tadge.forecast.memory import WIDTH, Columns, Memory, Scales, memory_of, pair_columns
+from tadge.forecast.memory import NUM_SCALES, WIDTH, Columns, Memory, Scales, memory_of, pair_columns
 from tadge.forecast.trees import Trees
 from tadge.graph import TemporalGraph
 from tadge.kernels import Days, Ints
 
 AT_ONCE = 1 << 14  # pairs answered for at once: bounds the memory
+ROWS = 16  # scored together: products of matrices may round what is left over otherwise, and who is alike would differ
 
 Part = Callable[[str], Any]  # a context that shows a piece of work by its title and gives a Report
 
@@ -52,8 +54,9 @@ class Forecaster:
         """Score links as of moments, (n,) each, as (n,) float32: higher is likelier."""
         memory, found = memory_of(graph, self.scales), np.empty(src.size, np.float32)
         for cut in _cuts(src.size):
-            columns = _columns(memory, src[cut], dst[cut], at[cut])
-            found[cut] = self.links(torch.from_numpy(columns)).numpy()
+            columns = torch.from_numpy(_columns(memory, src[cut], dst[cut], at[cut]))
+            filled = functional.pad(columns, (0, 0, 0, -len(columns) % ROWS))
+            found[cut] = self.links(filled)[: len(columns)].numpy()
         return found
 
     def guess_toe(self, graph: TemporalGraph, src: Ints, dst: Ints, at: Days) -> Days:
@@ -78,7 +81,10 @@ class Forecaster:
         def own(name: str) -> dict[str, Tensor]:
             return {key.partition(".")[2]: value for key, value in tensors.items() if key.startswith(f"{name}.")}
 
-        tick, *lately = tensors["scales"].tolist()
+        times = tensors["scales"]
+        if times.shape != (1 + NUM_SCALES,) or not bool((torch.isfinite(times) & (times > 0)).all()):
+            raise ValueError("not scales")
+        tick, *lately = times.tolist()
         links = LinkHead(WIDTH)
         links.load_state_dict(own("links"))
         toe = Trees(**{name: value.numpy() for name, value in own("toe").items()})

@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from tadge.forecast.heads import LinkHead
-from tadge.forecast.linear import timed_pairs
 from tadge.forecast.memory import WIDTH, Memory, Scales, memory_of, pair_columns
+from tadge.forecast.pairs import timed_pairs
 from tadge.forecast.trees import Trees
 from tadge.graph import TemporalGraph
 from tadge.kernels import Days, Ints

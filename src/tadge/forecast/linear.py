@@ -7,51 +7,14 @@ vectors as of that moment.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
-from tadge.graph import TemporalGraph
-from tadge.kernels import Days, Ints
-from tadge.seeding import stream
-from tadge.units import squash
-from tadge.walks.build import make_links, occurrence_nodes
+from tadge.kernels import Days
 
 MOST_PAIRS = 10_000
 PENALTIES: Days = 10.0 ** np.arange(-2.0, 6.0)  # per feature, on standardised features
 VALIDATION = 0.2  # the latest pairs, on which the penalty is chosen
-
-
-@dataclass(frozen=True, eq=False)
-class Pairs:
-    """Hold edges as they are to be forecast.
-
-    Attributes:
-        src: (n,) int64 the vertex that will act.
-        dst: (n,) int64 the vertex that it will link to.
-        at: (n,) float64 days, when `dst` joined: all that is later is unknown.
-        toe: (n,) float64 squashed ToE.
-    """
-
-    src: Ints
-    dst: Ints
-    at: Days
-    toe: Days
-
-
-def timed_pairs(graph: TemporalGraph, most: int, seed: int) -> Pairs:
-    """Draw at most this many of a graph's edges that have a ToE, in order of time."""
-    columns = graph.src, graph.dst, graph.time, graph.tov_start, graph.tov_times
-    event, hang, lead = make_links(*columns, not graph.directed)
-    chosen = np.arange(event.size)
-    if event.size > most:
-        rng = np.random.default_rng(int(stream(seed, "timed pairs")))
-        chosen = np.sort(rng.choice(event.size, most, replace=False))
-    event, hang, lead = event[chosen], hang[chosen], lead[chosen]
-    node_of, at = occurrence_nodes(graph.tov_start), graph.tov_times[hang]
-    src, dst = node_of[lead].astype(np.int64), node_of[hang].astype(np.int64)
-    return Pairs(src, dst, at, squash(graph.time[event] - at))
 
 
 def ridge(features: npt.NDArray[np.float32], target: Days) -> Days:

@@ -66,14 +66,22 @@ class Trees:
 
     def checked(self) -> Trees:
         """Return these trees; a ValueError where they would lead astray: what is read from a file may be anything."""
-        size, inner = self.column.size, self.column >= 0
-        nodes = np.arange(size)
-        for side in (self.left, self.right):
-            if side.shape != (size,) or not ((side[inner] > nodes[inner]) & (side[inner] < size)).all():
-                raise ValueError("a tree has no end")
-        whole = self.least.shape == self.value.shape == (size,) and self.base.shape == (1,)
-        if not whole or (self.column >= WIDTH).any() or ((self.start < 0) | (self.start >= size)).any():
+        size = self.column.size
+        whole, real = (self.start, self.column, self.left, self.right), (self.base, self.least, self.value)
+        if any(each.dtype != np.int64 for each in whole) or any(each.dtype != np.float64 for each in real):
+            raise ValueError("not the numbers of trees")
+        if any(each.shape != (size,) for each in whole[1:] + real[1:]):
+            raise ValueError("not all nodes of the trees")
+        if self.base.shape != (1,) or self.start.ndim != 1:
             raise ValueError("not trees")
+        nodes = np.flatnonzero(self.column >= 0)
+        for side in (self.left, self.right):
+            if not ((side[nodes] > nodes) & (side[nodes] < size)).all():
+                raise ValueError("a tree has no end")
+        if (self.column >= WIDTH).any() or ((self.start < 0) | (self.start >= size)).any():
+            raise ValueError("a tree leads elsewhere")
+        if not (np.isfinite(self.base).all() and np.isfinite(self.value).all()):
+            raise ValueError("a tree has no answer")
         return self
 
     def guess(self, columns: Columns) -> Days:

@@ -1,0 +1,74 @@
+"""The page of results, made from kept records: `python -m tadge.report.results FOLDER` prints it as Markdown."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from tadge.evaluate.figures import Figure
+from tadge.evaluate.result import Result, label, number
+from tadge.evaluate.table import MEANING
+
+HEAD = """# Results
+
+This page is made from the records in `docs/results/` by `make results`; no figure in it is typed by hand. A record
+says with which options, seeds, version and data it was made. The best figures are bold. After +-: one standard
+deviation over the seeds; in brackets: the 95% bootstrap interval of a single seed. Errors of ToE are in the squashed
+unit, 2 arctan(days) / pi, unless days are named.
+"""
+
+
+def results_page(folder: Path) -> str:
+    """Write all records of a folder as one page."""
+    parts = [HEAD]
+    for place in sorted(folder.glob("*.json")):
+        parts += _section(Result.from_json(place))
+    return "\n".join(parts)
+
+
+def _section(result: Result) -> Iterator[str]:
+    data, seeds = result.data, len(result.seeds)
+    yield f"## {data['name']}, protocol {result.protocol}\n"
+    learned = " Learned from the first 85% of the events." if result.config.get("refit") else ""
+    yield (
+        f"{MEANING[result.protocol]}{learned} {data['nodes']:,} nodes, {data['events']:,} events; "
+        f"{seeds} seed{'s' if seeds > 1 else ''}; {result.seconds:,.0f} s in all, {result.peak_memory_mb:,.0f} MB at "
+        f"most; tadge {result.version}, data {data['fingerprint']}.\n"
+    )
+    for task in result.tasks:
+        yield from _table(result, task)
+    if result.notes:
+        yield "Notes:\n"
+        yield "\n".join(f"- {note}" for note in result.notes) + "\n"
+
+
+def _table(result: Result, task: str) -> Iterator[str]:
+    about = result.tasks[task]
+    rows = result.rows(task)
+    shown = [metric for metric in about["shown"] if any(metric in result.methods[name][task] for name in rows)]
+    best = {metric: result.best(task, metric) for metric in shown}
+    yield f"### {task}: {about['questions']:,} questions\n"
+    lines = ["| method | " + " | ".join(label(metric) for metric in shown) + " |", "|---" * (len(shown) + 1) + "|"]
+    for name in rows:
+        found = result.methods[name][task]
+        cells = [_cell(result, found.get(metric), metric == about["main"], name in best[metric]) for metric in shown]
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    yield "\n".join(lines) + "\n"
+    for sentence in result.sentences(task):
+        yield sentence + "\n"
+
+
+def _cell(result: Result, figure: Figure | None, main: bool, best: bool) -> str:
+    if figure is None:
+        return "-"
+    text = f"**{number(figure['value'])}**" if best else number(figure["value"])
+    if not main:
+        return text
+    if len(result.seeds) > 1:
+        return f"{text} +- {number((figure['high'] - figure['low']) / 2)}"
+    return f"{text} [{number(figure['low'])}, {number(figure['high'])}]"
+
+
+if __name__ == "__main__":
+    print(results_page(Path(sys.argv[1])), end="")
