@@ -67,6 +67,12 @@ def main() -> None:
         began = time.perf_counter()
         model.predict_toe(questions.src, questions.dst, questions.at, graph=graph)
         print(f"  {len(questions) / (time.perf_counter() - began):,.0f} guessed ToEs per second")
+        began = time.perf_counter()
+        model.prepare(graph, progress=False)
+        rng = np.random.default_rng(0)
+        nodes, at = rng.integers(0, graph.num_nodes, 100_000), rng.choice(graph.time, 100_000)
+        model.embed(nodes, at, graph=graph, progress=False)
+        print(f"  100,000 vectors as of as many moments: {time.perf_counter() - began:.0f} s")
         assert model.forecaster_ is not None
         tables = size(memory_of(graph, model.forecaster_.scales))
         print(f"  tables: {tables / 1e6:.1f} MB, {tables / graph.num_events:.0f} bytes per event")

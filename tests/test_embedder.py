@@ -246,7 +246,8 @@ def test_toe_is_the_linear_head_of_both_ends(model):
     src, dst = np.random.default_rng(0).integers(0, graph.num_nodes, (2, 300))
     at = float(np.quantile(graph.time, 0.8))
     squashed, days = model.predict_toe(src, dst, at, squashed=True), model.predict_toe(src, dst, at)
-    features = np.concatenate([model.embed(src, at, latest=5), model.embed(dst, at, latest=1)], axis=1)
+    joined = np.array([max(graph.tov(v)[graph.tov(v) <= at], default=at) for v in dst])
+    features = np.concatenate([model.embed(src, joined, latest=5), model.embed(dst, joined, latest=1)], axis=1)
     most = 2 * np.arctan(np.nanmax(graph.toe)) / np.pi
     expected = np.clip(features.astype(np.float64) @ model.toe_head_[:-1] + model.toe_head_[-1], 0, most)
     np.testing.assert_allclose(squashed, expected, rtol=1e-3, atol=1e-4)

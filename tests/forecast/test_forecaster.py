@@ -38,7 +38,7 @@ def known(kind):
     if kind not in _known:
         graph = GRAPHS[kind]()
         train = graph.before(float(np.quantile(graph.time, 0.6)))
-        _known[kind] = graph, train, Forecaster.learn(train, 20, 0, part)
+        _known[kind] = graph, train, Forecaster.learn(train, 10, 0, part)
     return _known[kind]
 
 

@@ -16,6 +16,7 @@ from futures import all_kinds
 from small import assert_same
 from tadge.evaluate.metrics import mean_ranks
 from tadge.forecast import learn
+from tadge.forecast.heads import Standard
 from tadge.forecast.learn import descend, former_targets, learn_links, learn_toe, seeded
 from tadge.forecast.memory import Scales, memory_of, pair_columns
 from tadge.graph import TemporalGraph
@@ -148,6 +149,19 @@ def test_weights_have_a_stream_of_their_own():
     assert_same(heads[0].state_dict(), heads[1].state_dict())
     for other in heads[2:]:
         assert not torch.equal(heads[0].weight, other.weight)
+
+
+def test_columns_are_brought_to_one_scale():
+    """Nothing beyond 5 spreads, and what never varied is not looked at, whatever it is later."""
+    rng = np.random.default_rng(0)
+    columns = (rng.standard_normal((400, 4)) * [1, 100, 0, 0.01] + [5, 0, 20, -3]).astype(np.float32)
+    standard = Standard(4)
+    standard.learn(torch.from_numpy(columns))
+    exact = columns.astype(np.float64)
+    expected = (exact - exact.mean(0)) / np.where([1, 1, 0, 1], exact.std(0, ddof=1), np.inf)
+    np.testing.assert_allclose(standard(torch.from_numpy(columns)), expected.clip(-5, 5), atol=1e-4)
+    far = standard(torch.tensor([[1e9, -1e9, -7.0, 0.0]]))
+    assert far.tolist() == [[5.0, -5.0, 0.0, 5.0]]
 
 
 # -- who links to whom -------------------------------------------------------------------------------------------------

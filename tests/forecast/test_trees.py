@@ -32,7 +32,7 @@ def some(n, seed=0, width=WIDTH):
 def known():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trees, "TREES", 5)
-        return Trees.learn(*some(800), 0)
+        return Trees.learn(*some(800, width=12), 0)
 
 
 @pytest.mark.parametrize(("n", "leaf"), [(2000, 50), (700, 3), (40, 1), (40, 50), (2, 1), (1, 50)])

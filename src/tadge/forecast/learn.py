@@ -25,7 +25,7 @@ Head = TypeVar("Head", bound=nn.Module)
 
 EVENTS = 128  # links learned from in a step
 RANDOM, FORMER = 32, 16  # wrong targets of each: any node, and such that src has linked to before
-MOST_PAIRS = 1 << 18
+MOST_PAIRS = 1 << 16  # ToEs learned from
 EARLY = 0.1  # of the events: while there is hardly any past, nothing is asked
 RATE, DECAY = 2e-3, 0.01
 RECENT = 0.5  # later events count more: by a factor of e within this share of all

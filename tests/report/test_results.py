@@ -1,0 +1,63 @@
+"""The page of results says what the records say, and is the one in the docs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tadge.evaluate.result import Result, combine
+from tadge.report.results import results_page
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def record(seed: int, mrr: float) -> Result:
+    def figure(value):
+        return {"value": value, "low": value - 0.1, "high": value + 0.1}
+
+    result = Result("forecast", seeds=[seed], version="1", notes=["something to know"], config={"refit": seed == 7})
+    result.data = {"name": "letters", "fingerprint": "abc", "nodes": 1200, "events": 34567}
+    result.kinds = {"TADGE": "model", "last act": "rule", "mean": "rule"}
+    links = {"TADGE": {"mrr": figure(mrr), "hits@1": figure(0.2)}, "last act": {"mrr": figure(0.5)}}
+    lost = {"task": "links (random)", "metric": "mrr", "model": "TADGE", "rival": "last act"}
+    lost |= {"value": mrr, "rival_value": 0.5, "low": mrr - 0.51, "high": mrr - 0.49}
+    result.add("links (random)", "mrr", ["mrr", "hits@1", "hits@10"], 99, links, [lost])
+    return result
+
+
+def test_a_single_seed(tmp_path):
+    record(7, 0.25).to_json(tmp_path / "one.json")
+    page = results_page(tmp_path)
+    assert "## letters, protocol forecast" in page
+    assert "1,200 nodes, 34,567 events; 1 seed;" in page
+    assert "Learned from the first 85% of the events." in page
+    assert "| method | MRR | Hits@1 |" in page  # nobody has the third
+    assert "| TADGE | 0.250 [0.150, 0.350] | **0.200** |" in page
+    assert "| last act | **0.500** [0.400, 0.600] | - |" in page
+    assert "TADGE loses to last act on links (random), MRR 0.250 against 0.500." in page
+    assert "- something to know" in page
+
+
+def test_several_seeds_and_files(tmp_path):
+    both = combine([record(0, 0.6), record(1, 0.8)])
+    both.to_json(tmp_path / "b.json")
+    record(7, 0.25).to_json(tmp_path / "a.json")
+    page = results_page(tmp_path)
+    assert page.index("1 seed;") < page.index("2 seeds;")
+    assert "| TADGE | **0.700** +- 0.141 | **0.200** |" in page
+    assert "Learned from the first 85%" not in page[page.index("2 seeds;") - 200 :]
+
+
+def test_the_page_in_the_docs_is_made_from_the_records():
+    page = DOCS / "results.md"
+    if not (DOCS / "results").is_dir():
+        pytest.skip("the records are not part of this copy")
+    assert page.read_text(encoding="utf-8") == results_page(DOCS / "results")
+
+
+def test_no_record_is_of_a_place():
+    """Records name data, not the folder they were read from."""
+    for place in (DOCS / "results").glob("*.json"):
+        assert not re.search(r"/(home|work|tmp|root)/", place.read_text(encoding="utf-8")), place.name
