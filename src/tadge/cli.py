@@ -381,11 +381,11 @@ def _moment_of(text: str | None) -> float | str | None:
 @takes(reading=ReadOptions, walking=WalkConfig, network=ModelConfig, training=TrainConfig)
 def evaluate(
     file: EventsFile,
-    out: Annotated[Path, typer.Option(help="Folder for results, models and finished parts.")],
     reading: ReadOptions,
     walking: WalkConfig,
     network: ModelConfig,
     training: TrainConfig,
+    out: Annotated[Path, typer.Option(help="Folder for results, models and finished parts.")] = Path("results"),
     protocol: Annotated[
         str, typer.Option(help="forecast: by time, nothing is seen too early; paper: as in the paper; or both.")
     ] = "forecast",
@@ -399,7 +399,7 @@ def evaluate(
     ] = "random,historical",
     seeds: Annotated[int, typer.Option(help="How many seeds; several give error bars.", min=1)] = 1,
     refit: Annotated[bool, typer.Option("--refit", help="Learn from the first 85% before the test, not 70%.")] = False,
-    control: Annotated[bool, typer.Option(help="Whether to learn from shuffled times too.")] = True,
+    control: Annotated[bool, typer.Option(help="Whether to learn from shuffled times too; first seed only.")] = True,
     model: Annotated[
         Path | None, typer.Option(help="Folder of a model that has seen nothing of the test; else one is fitted.")
     ] = None,

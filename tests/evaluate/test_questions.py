@@ -172,3 +172,24 @@ def test_bad_questions_are_one_sentence():
     lonely = TemporalGraph.from_arrays([1, 2, 3], [9, 9, 9], [1.0, 2, 3], unit="days", clock="own", bipartite=True)
     with pytest.raises(InputError, match="nothing to choose from"):
         ask.link_questions(lonely, 0.0, 9.0, 0)
+
+
+@given(graphs(), st.integers(0, 2**32))
+def test_kinds_are_those_of_a_plain_loop(graph, seed):
+    rng = np.random.default_rng(seed)
+    src, dst = rng.integers(0, graph.num_nodes, (2, 12))
+    at = rng.choice(graph.time, 12) if graph.num_events else np.zeros(12)
+    unseen = rng.random(12) < 0.3
+    found = ask.kinds_of(graph, src, dst, at, unseen)
+    for q in range(12):
+        had = {(int(u), int(v)) for u, v, t in zip(graph.src, graph.dst, graph.time, strict=True) if t <= at[q]}
+        had |= set() if graph.directed else {(v, u) for u, v in had}
+        kind = "first contact"
+        if unseen[q]:
+            kind = "unseen"
+        elif (src[q], dst[q]) in had:
+            kind = "repeat"
+        elif (dst[q], src[q]) in had:
+            kind = "answer"
+        assert [name for name in ("unseen", "repeat", "answer", "first contact") if found[name][q]] == [kind]
+        assert found["seen"][q] == (kind != "unseen")

@@ -49,6 +49,7 @@ MOST_VALIDATION = 5_000  # validation events asked about
 BEST_RULES = "best rules"
 
 Answers = dict[str, Any]  # arrays, and plain numbers
+Groups = Mapping[str, npt.NDArray[np.bool_]]  # questions by kind
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,19 +270,20 @@ def _under(answers: Answers, prefix: str) -> dict[str, float]:
 def sum_up(result: Result, plan: Plan, answers: Mapping[str, Answers], model: str | None) -> None:
     """Turn answers into figures, task by task."""
     links, toe = plan.links, plan.toe
+    links_by, toe_by = (ask.kinds_of(plan.graph, each.src, each.dst, each.at, each.unseen) for each in (links, toe))
     for kind in plan.negatives if "links" in plan.tasks else ():
         task = f"links ({kind})"
         measured = {name: link_columns(each[task]) for name, each in answers.items() if task in each}
-        _add(result, plan, task, measured, len(links), links.unseen, model)
+        _add(result, plan, task, measured, len(links), links_by, model)
     if "toe" in plan.tasks and len(toe):
         measured = {
             name: toe_columns(each["toe squashed"], each["toe days"], toe.toe)
             for name, each in answers.items()
             if "toe squashed" in each
         }
-        _add(result, plan, "toe", measured, len(toe), toe.unseen, model)
+        _add(result, plan, "toe", measured, len(toe), toe_by, model)
     if "who-and-when" in plan.tasks and len(toe):
-        _who_and_when(result, plan, answers, model)
+        _who_and_when(result, plan, answers, links_by, model)
     if plan.classes is not None:
         asked = plan.classes
         measured = {name: class_columns(asked, each["classes"]) for name, each in answers.items() if "classes" in each}
@@ -295,21 +297,22 @@ def _add(
     task: str,
     measured: Mapping[str, Any],
     questions: int,
-    unseen: npt.NDArray[np.bool_] | None,
+    groups: Groups | None,
     model: str | None,
 ) -> None:
     if not measured:
         result.notes.append(f"{task} is left out: no method here can answer it")
         return
     kind = task.partition(" ")[0]
-    groups = None if unseen is None else {"seen": ~unseen, "unseen": unseen}
     figures, comparisons = judged(measured, plan.seed, groups, task=task, main=MAIN[kind], model=model)
     result.add(task, MAIN[kind], SHOWN[kind], questions, figures, comparisons)
-    if unseen is not None:
-        result.tasks[task]["unseen"] = int(np.count_nonzero(unseen))
+    if groups is not None:
+        result.tasks[task] |= {name: int(np.count_nonzero(chosen)) for name, chosen in groups.items()}
 
 
-def _who_and_when(result: Result, plan: Plan, answers: Mapping[str, Answers], model: str | None) -> None:
+def _who_and_when(
+    result: Result, plan: Plan, answers: Mapping[str, Answers], groups: Groups, model: str | None
+) -> None:
     """Ask for both at once, of the events that have a ToE and were asked about in both ways."""
     _, link, timed = np.intersect1d(plan.links.event, plan.toe.event, assume_unique=True, return_indices=True)
     if not link.size:
@@ -327,7 +330,8 @@ def _who_and_when(result: Result, plan: Plan, answers: Mapping[str, Answers], mo
         for name, (one, other) in pairs.items()
         if "links (random)" in answers[one] and "toe squashed" in answers[other]
     }
-    _add(result, plan, "who-and-when", measured, link.size, plan.links.unseen[link], model)
+    own = {name: chosen[link] for name, chosen in groups.items()}
+    _add(result, plan, "who-and-when", measured, link.size, own, model)
 
 
 def _top(result: Result, names: Sequence[str], figure: str, best: Callable[..., str]) -> str | None:

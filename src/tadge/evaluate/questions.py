@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from tadge.errors import ConfigError, InputError
 from tadge.graph import TemporalGraph
+from tadge.history import history_of
 from tadge.kernels import Days, Ints
 from tadge.seeding import draw, stream, unit, walk_key
 from tadge.walks.chains import joined_by
@@ -283,3 +284,16 @@ def draw_former(answers: Ints, event: Ints, target: Ints, start: Ints, known: In
             if not holds(answers[q], column, node):
                 answers[q, column] = node
                 column += 1
+
+
+def kinds_of(graph: TemporalGraph, src: Ints, dst: Ints, at: Days, unseen: Flags) -> dict[str, Flags]:
+    """Sort questions by what had passed between both ends as of their moment, (Q,) each.
+
+    Groups: seen and unseen; and of the seen ones: src had linked to dst before (repeat), else dst had linked to src
+    (answer), else neither (first contact).
+    """
+    history = history_of(graph)
+    repeat = ~unseen & (history.count_links(src, dst, at) > 0)
+    answer = ~unseen & ~repeat & (history.count_links(dst, src, at) > 0)
+    first = ~unseen & ~repeat & ~answer
+    return {"seen": ~unseen, "unseen": unseen, "repeat": repeat, "answer": answer, "first contact": first}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from io import StringIO
+from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
@@ -11,7 +12,13 @@ from rich.text import Text
 from tadge.evaluate.figures import Figure
 from tadge.evaluate.result import Result, label, number
 
-WIDE = 160  # columns of the plain text
+WIDE = 180  # columns of the plain text
+KIND_TEXTS = {
+    "repeat": "repeat what src had done",
+    "answer": "answer dst",
+    "first contact": "are first contacts",
+    "unseen": "have a node not seen before",
+}
 MEANING = {
     "paper": "This is reconstruction: the model has seen the edges, and the ToE, that it is asked about.",
     "forecast": "Every question is answered from what happened before its moment.",
@@ -54,10 +61,15 @@ def _foot(result: Result, bold: bool) -> str:
     return f"{best}; in brackets: {spread}. {took}; tadge {result.version}"
 
 
+def asked(about: dict[str, Any]) -> str:
+    """Say how many questions a task has, and of what kinds."""
+    kinds = ", ".join(f"{about[kind]:,} {KIND_TEXTS[kind]}" for kind in KIND_TEXTS if about.get(kind))
+    return f"{about['questions']:,} questions" + (f" ({kinds})" if kinds else "")
+
+
 def _table(result: Result, task: str, bold: bool) -> Table:
     about = result.tasks[task]
-    unseen = f", {about['unseen']:,} of them about a node not seen before" if "unseen" in about else ""
-    table = Table(title=f"{task}: {about['questions']:,} questions{unseen}", title_justify="left")
+    table = Table(title=f"{task}: {asked(about)}", title_justify="left")
     table.add_column("method")
     shown = [
         metric for metric in about["shown"] if any(metric in each.get(task, {}) for each in result.methods.values())

@@ -28,9 +28,10 @@ TASKS = ("toe", "links", "who-and-when", "classes")
 FIRST = 10  # who-and-when: how far up the target must be ranked
 EPSILONS = tuple(round(0.05 * k, 2) for k in range(1, 11))  # who-and-when: how far off the squashed ToE may be
 MAIN = {"toe": "rmse", "links": "mrr", "who-and-when": "within 0.25", "classes": "macro-f1"}
+KINDS = ("repeat", "answer", "first contact", "unseen")  # of questions, that tables show
 SHOWN = {
-    "toe": ("rmse", "mae", "rmse days", "mae days", "median days", "rmse seen", "rmse unseen"),
-    "links": ("mrr", "hits@1", "hits@3", "hits@10", "mrr seen", "mrr unseen"),
+    "toe": ("rmse", "mae", "rmse days", "mae days", "median days", *(f"rmse {kind}" for kind in KINDS)),
+    "links": ("mrr", "hits@1", "hits@3", "hits@10", *(f"mrr {kind}" for kind in KINDS)),
     "who-and-when": ("within 0.05", "within 0.10", "within 0.25", "within 0.50"),
     "classes": ("micro-f1", "macro-f1"),
 }

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tadge.evaluate.figures import Figure
 from tadge.evaluate.result import Result, label, number
-from tadge.evaluate.table import MEANING
+from tadge.evaluate.table import MEANING, asked
 
 HEAD = """# Results
 
@@ -48,7 +48,8 @@ def _table(result: Result, task: str) -> Iterator[str]:
     rows = result.rows(task)
     shown = [metric for metric in about["shown"] if any(metric in result.methods[name][task] for name in rows)]
     best = {metric: result.best(task, metric) for metric in shown}
-    yield f"### {task}: {about['questions']:,} questions\n"
+    yield f"### {task}\n"
+    yield f"{asked(about)}\n"
     lines = ["| method | " + " | ".join(label(metric) for metric in shown) + " |", "|---" * (len(shown) + 1) + "|"]
     for name in rows:
         found = result.methods[name][task]
