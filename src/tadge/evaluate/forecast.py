@@ -42,6 +42,7 @@ from tadge.evaluate.tasks import (
 )
 from tadge.graph import TemporalGraph
 from tadge.kernels import Ints
+from tadge.train.loop import peak_memory_mb
 from tadge.units import squash
 
 FEWEST = 10  # test events
@@ -131,6 +132,7 @@ def judge(
         result.kinds[entrant.name] = entrant.kind
         result.times[entrant.name] = _under(answers[entrant.name], "seconds ")
         result.validation[entrant.name] = _under(answers[entrant.name], "validation ")
+        result.peak_memory_mb = max(result.peak_memory_mb, float(answers[entrant.name]["memory"]))
     leader = taking_part[0].name if model is not None else None
     sum_up(result, plan, answers, leader)
     return result
@@ -177,7 +179,8 @@ def answers_of(entrant: Entrant, plan: Plan, folder: Path | None, show: Show) ->
         asked += [_digest(plan.classes), plan.graph.fingerprint, version("tadge")]
         place = folder / f"{entrant.slug}-{short_hash(json.dumps([entrant.about, asked]))}.npz"
         with suppress(OSError, ValueError, EOFError, BadZipFile), np.load(place, allow_pickle=False) as kept:
-            return dict(kept)
+            if "memory" in kept:
+                return dict(kept)
     found = _ask(entrant, plan, folder, show)
     if place is not None:
         with atomic_file(place) as file:
@@ -215,6 +218,7 @@ def _ask(entrant: Entrant, plan: Plan, folder: Path | None, show: Show) -> Answe
         found["seconds refit"] = np.float64(time.perf_counter() - began)
         _prepare(method, plan, timed)
     _ask_test(method, plan, found, timed)
+    found["memory"] = np.float64(peak_memory_mb())
     return found
 
 
