@@ -14,8 +14,9 @@ from sklearn.linear_model import Ridge
 from small import forum, rebuilt
 from tadge.baselines import BASELINES, make
 from tadge.baselines import toe as rules
-from tadge.baselines.features import NAMES, pair_features, questions
+from tadge.baselines.features import NAMES, pair_features
 from tadge.baselines.toe import PENALTIES, ToeRule
+from tadge.forecast.pairs import timed_pairs
 from tadge.units import unsquash
 
 ALL = [name for name, each in BASELINES.items() if issubclass(each, ToeRule)]
@@ -63,7 +64,7 @@ def test_constants_are_those_of_a_replay(graph):
 
 @given(graphs(max_events=25))
 def test_reciprocity_answers_as_the_replay_does(graph):
-    asked = questions(graph)
+    asked = timed_pairs(graph)
     rule = make("reciprocity").fit(graph)
     rule.answer_, rule.other_ = 1.0, 0.0
     found = rule.predict_toe(asked.src, asked.dst, asked.at, graph=graph, squashed=True)
@@ -84,7 +85,7 @@ def design(asked, num_nodes, both):
 def test_effects_are_those_of_ridge_regression(name, directed):
     """scikit-learn's Ridge on dummies, with the penalty that is best on the latest fifth."""
     graph = random_graph(num_nodes=20, num_events=500, directed=directed)
-    asked = questions(graph)
+    asked = timed_pairs(graph)
     x, cut = design(asked, graph.num_nodes, name == "additive"), round(asked.toe.size * 0.8)
     errors = []
     for penalty in PENALTIES:
@@ -98,7 +99,7 @@ def test_effects_are_those_of_ridge_regression(name, directed):
 
 def test_a_node_mean_is_drawn_to_the_mean_of_all():
     graph = forum()
-    asked = questions(graph)
+    asked = timed_pairs(graph)
     rule = make("node mean").fit(graph)
     counts = np.bincount(asked.dst, minlength=graph.num_nodes)
     off = np.bincount(asked.dst, asked.toe - asked.toe.mean(), minlength=graph.num_nodes)
@@ -113,7 +114,7 @@ def test_trees_learn_what_a_constant_cannot():
     """In a forum each thread has its pace: the trees find it from past ToEs."""
     graph = forum(4_000)
     cut = graph.time[3_000]
-    asked = questions(graph, np.arange(3_000, 4_000))
+    asked = timed_pairs(graph, events=np.arange(3_000, 4_000))
     error = {}
     for name in ("mean", "boosted trees"):
         guess = (
@@ -125,7 +126,7 @@ def test_trees_learn_what_a_constant_cannot():
 
 def test_the_number_of_trees_is_the_best_on_the_latest_fifth():
     graph = forum(1_500)
-    asked = questions(graph)
+    asked = timed_pairs(graph)
     rule = make("boosted trees", 5).fit(graph)
     x, cut = pair_features(graph, asked.src, asked.dst, asked.at), round(asked.toe.size * 0.8)
     count = rule.trees_.n_iter_
@@ -142,7 +143,7 @@ def test_trees_do_not_look_at_the_clock():
     graph = forum(1_500)
     whole = rebuilt(graph, time=np.round(graph.time * 1024) / 1024)  # so that shifted times are exact
     later = rebuilt(whole, time=whole.time + 1024.0)
-    one, other = questions(whole), questions(later)
+    one, other = timed_pairs(whole), timed_pairs(later)
     guesses = [
         make("boosted trees").fit(each).predict_toe(asked.src, asked.dst, asked.at, graph=each, squashed=True)
         for each, asked in ((whole, one), (later, other))

@@ -8,8 +8,8 @@ from sklearn.linear_model import ElasticNet
 from sklearn.preprocessing import StandardScaler
 
 from small import forum
-from tadge.baselines.features import questions
 from tadge.baselines.vectors import BALANCE, PENALTIES, DeepWalk, elastic_net
+from tadge.forecast.pairs import timed_pairs
 from tadge.train.initialise import initial_vectors
 
 
@@ -38,7 +38,7 @@ def test_scores_come_in_blocks(monkeypatch):
 def test_toe_is_that_of_scikit_learns_elastic_net():
     """On standardised sums, with the penalty that is best on the latest fifth."""
     graph = forum()
-    model, asked = DeepWalk(dim=8).fit(graph), questions(graph)
+    model, asked = DeepWalk(dim=8).fit(graph), timed_pairs(graph)
     x, y = model.vectors_[asked.src] + model.vectors_[asked.dst].astype(np.float64), asked.toe
     cut, errors = round(y.size * 0.8), []
     solver = {"l1_ratio": BALANCE, "max_iter": 100_000, "tol": 1e-8}

@@ -319,7 +319,7 @@ ENVIRONMENT = {"OMP_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1", "POLARS_ALLOW_
 OPTIONS = [
     *"--num-walks 150 --min-length 2 --max-length 4 --dim 8 --heads 1 --blocks 1 --dropout 0.1".split(),
     *"--epochs 4 --batch-size 60 --window 5 --window-step 4 --init random --precision float32 --resample".split(),
-    *"--seed 3 --threads 1 --checkpoint-seconds 0 --quiet --json".split(),
+    *"--forecast-steps 0 --seed 3 --threads 1 --checkpoint-seconds 0 --quiet --json".split(),
 ]
 
 DRIVER = """
@@ -468,6 +468,6 @@ def same_model():
     return TADGE(
         tadge.WalkConfig(num_walks=150, min_length=2, max_length=4),
         tadge.ModelConfig(dim=8, heads=1, blocks=1, dropout=0.1),
-        tadge.TrainConfig(**train, resample=True),
+        tadge.TrainConfig(**train, resample=True, forecast_steps=0),
         seed=3,
     )

@@ -99,7 +99,9 @@ from tadge.train.progress import Progress
 from tadge.train.source import WalkSource
 
 def make(**shape):
-    train = tadge.TrainConfig(batch_size=400, init="random", precision="float32", window=5, window_step=4, epochs=1)
+    train = tadge.TrainConfig(
+        batch_size=400, init="random", precision="float32", window=5, window_step=4, epochs=1, forecast_steps=0
+    )
     return TADGE(tadge.WalkConfig(num_walks=1000, min_length=2), tadge.ModelConfig(**shape), train)
 
 def resident():
