@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
+from tadge.config import ModelConfig, TrainConfig, WalkConfig
 from tadge.evaluate.result import Result, combine
 from tadge.report.results import results_page
 
@@ -38,6 +40,15 @@ def test_a_single_seed(tmp_path):
     assert "| last act | **0.500** [0.400, 0.600] | - |" in page
     assert "TADGE loses to last act on links (random), MRR 0.250 against 0.500." in page
     assert "- something to know" in page
+
+
+def test_options_that_are_not_the_default_are_named(tmp_path):
+    result = record(7, 0.25)
+    train = asdict(TrainConfig(epochs=3, weights=(1.0, 2.0, 1.0, 10.0)))
+    result.config["model"] = {"walks": asdict(WalkConfig(num_walks=77)), "model": asdict(ModelConfig()), "train": train}
+    result.to_json(tmp_path / "one.json")
+    said = "Options that are not the default: num_walks 77, epochs 3, weights [1.0, 2.0, 1.0, 10.0]."
+    assert said in results_page(tmp_path)
 
 
 def test_several_seeds_and_files(tmp_path):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
+from tadge.config import ModelConfig, TrainConfig, WalkConfig
 from tadge.evaluate.figures import Figure
 from tadge.evaluate.result import Result, label, number
 from tadge.evaluate.table import MEANING, asked
@@ -36,11 +39,23 @@ def _section(result: Result) -> Iterator[str]:
         f"{seeds} seed{'s' if seeds > 1 else ''}; {result.seconds:,.0f} s in all, {result.peak_memory_mb:,.0f} MB at "
         f"most; tadge {result.version}, data {data['fingerprint']}.\n"
     )
+    changed = _changed(result)
+    if changed:
+        yield f"Options that are not the default: {', '.join(changed)}.\n"
     for task in result.tasks:
         yield from _table(result, task)
     if result.notes:
         yield "Notes:\n"
         yield "\n".join(f"- {note}" for note in result.notes) + "\n"
+
+
+def _changed(result: Result) -> list[str]:
+    """List the options of the model that differ from the default."""
+    given, found = result.config.get("model") or {}, []
+    for part, config in (("walks", WalkConfig()), ("model", ModelConfig()), ("train", TrainConfig())):
+        default = json.loads(json.dumps(asdict(config)))
+        found += [f"{key} {value}" for key, value in given.get(part, {}).items() if default.get(key) != value]
+    return found
 
 
 def _table(result: Result, task: str) -> Iterator[str]:
