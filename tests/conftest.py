@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -27,3 +28,21 @@ def data_dir() -> Path:
     if folder is None:
         pytest.skip("no real data here: name their folder in TADGE_DATA")
     return folder
+
+
+@pytest.fixture
+def run(monkeypatch, capsys, folder):
+    """Call the command line in the test's folder: exit code, stdout, stderr; never a traceback."""
+    from tadge.cli import main
+
+    monkeypatch.chdir(folder)
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["tadge", *map(str, arguments)])
+        with pytest.raises(SystemExit) as done:
+            main()
+        out, err = capsys.readouterr()
+        assert "Traceback" not in err
+        return done.value.code or 0, out, err
+
+    return call

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ import pytest
 import tadge
 from small import forum
 from tadge import TADGE
-from tadge.cli import main
 from tadge.config import options
 from tadge.evaluate.result import Result, combine
 
@@ -40,21 +38,6 @@ def folder(tmp_path_factory):
     (place / "one.csv").write_text("id,label\n" + "".join(f"{each},a\n" for each in seen))
     (place / "strange.csv").write_text("id,label\nsomebody,a\nuser-001,b\n")
     return place
-
-
-@pytest.fixture
-def run(monkeypatch, capsys, folder):
-    monkeypatch.chdir(folder)
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["tadge", *map(str, arguments)])
-        with pytest.raises(SystemExit) as done:
-            main()
-        out, err = capsys.readouterr()
-        assert "Traceback" not in err
-        return done.value.code or 0, out, err
-
-    return call
 
 
 @pytest.fixture

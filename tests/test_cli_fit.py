@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 
 import numpy as np
 import polars as pl
@@ -13,7 +12,6 @@ import pytest
 import tadge
 from small import forum
 from tadge import TADGE
-from tadge.cli import main
 from tadge.config import options
 from tadge.train.progress import epoch_line
 from tadge.train.vectors import read_vectors, write_vectors
@@ -41,21 +39,6 @@ def folder(tmp_path_factory):
     write(place / "events.csv", forum().before(float(forum().time[500])))
     write(place / "longer.csv", forum())
     return place
-
-
-@pytest.fixture
-def run(monkeypatch, capsys, folder):
-    monkeypatch.chdir(folder)
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["tadge", *map(str, arguments)])
-        with pytest.raises(SystemExit) as done:
-            main()
-        out, err = capsys.readouterr()
-        assert "Traceback" not in err
-        return done.value.code or 0, out, err
-
-    return call
 
 
 @pytest.fixture

@@ -38,6 +38,8 @@ app.add_typer(datasets_app, name="datasets")
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on stdout instead of a table.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Do not say on stderr what was found.")]
+Device = Annotated[str | None, typer.Option(help="cpu, cuda, ...; CUDA where there is one.")]
+Threads = Annotated[int | None, typer.Option(help="Threads to compute with; one per core by default.", min=1)]
 EventsFile = Annotated[
     str, typer.Argument(metavar="FILE", help="CSV, TSV, SNAP text, JSON lines or Parquet; or a known data set's name.")
 ]
@@ -294,10 +296,8 @@ def fit(
     seed: Annotated[int, typer.Option(help="The same seed gives the same model.")] = 0,
     resume: Annotated[bool, typer.Option("--resume", help="Go on where an earlier run stopped.")] = False,
     checkpoint_seconds: Annotated[float, typer.Option(help="Time between two checkpoints.", min=0.0)] = 60.0,
-    device: Annotated[str | None, typer.Option(help="cpu, cuda, ...; CUDA where there is one.")] = None,
-    threads: Annotated[
-        int | None, typer.Option(help="Threads to compute with; one per core by default.", min=1)
-    ] = None,
+    device: Device = None,
+    threads: Threads = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -404,10 +404,8 @@ def evaluate(
         Path | None, typer.Option(help="Folder of a model that has seen nothing of the test; else one is fitted.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Take what is done, go on with the rest.")] = False,
-    device: Annotated[str | None, typer.Option(help="cpu, cuda, ...; CUDA where there is one.")] = None,
-    threads: Annotated[
-        int | None, typer.Option(help="Threads to compute with; one per core by default.", min=1)
-    ] = None,
+    device: Device = None,
+    threads: Threads = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:

@@ -21,6 +21,7 @@ from tadge.asof import AsOf, Report, Vectors
 from tadge.config import ModelConfig, Option, TrainConfig, WalkConfig
 from tadge.errors import InputError, TrainingError
 from tadge.forecast.forecaster import Forecaster
+from tadge.forecast.learn import seeded
 from tadge.forecast.linear import MOST_PAIRS, apply_head, ridge
 from tadge.forecast.pairs import timed_pairs
 from tadge.graph import TemporalGraph
@@ -40,7 +41,7 @@ from tadge.train.progress import Progress
 from tadge.train.source import WalkSource
 from tadge.train.table import Table
 from tadge.units import Moment, squash, unsquash
-from tadge.walks.chains import joined_by
+from tadge.walks.chains import last_joined
 from tadge.walks.sampler import Walks
 
 LATEST = 5  # occurrences whose mean a node is
@@ -163,9 +164,7 @@ class TADGE:
                 self.toe_head_ = ridge(ends, pairs.toe)
 
     def _tasks(self) -> Tasks:
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(int(stream(self.seed, "weights") >> np.uint64(1)))
-            return Tasks(self.model, self.walks.max_length)
+        return seeded(lambda: Tasks(self.model, self.walks.max_length), self.seed, "weights")
 
     def _initial_table(self, graph: TemporalGraph, show: Progress) -> torch.Tensor:
         """Make the table: vectors of the wanted method, brought to a mean length of 1, and two random rows."""
@@ -293,7 +292,9 @@ class TADGE:
         """
         view = self._view(graph)
         one, other, moments = pairs_of(view.graph, src, dst, at)
-        moments = last_joined(view.graph, other, _known(view.graph, moments))
+        moments = _known(view.graph, moments)
+        joined = last_joined(view.graph, other, moments)
+        moments = np.where(joined > -np.inf, joined, moments)
         if self.forecaster_ is not None:
             guess = self.forecaster_.guess_toe(view.graph, one, other, moments)
         else:
@@ -416,13 +417,6 @@ class TADGE:
 def _known(graph: TemporalGraph, moments: Days) -> Days:
     """Take the end of a graph for the end of time."""
     return np.where(np.isposinf(moments), graph.time[-1] if graph.num_events else 0.0, moments)
-
-
-def last_joined(graph: TemporalGraph, nodes: Ints, moments: Days) -> Days:
-    """Tell when nodes last joined at or before moments, (n,); the moment itself where they had not."""
-    end = joined_by(graph.tov_start, graph.tov_times, nodes, moments)
-    there = end > graph.tov_start[nodes]
-    return np.where(there, graph.tov_times[np.maximum(end - 1, 0)], moments)
 
 
 def fit_folder(

@@ -20,8 +20,10 @@ from small import forum, network, rebuilt, training, walking
 from tadge import TADGE
 from tadge.errors import ConfigError, InputError
 from tadge.evaluate import worlds
-from tadge.evaluate.audit import CALLS, audit, coin
+from tadge.evaluate.audit import audit, coin
+from tadge.evaluate.tasks import CALLS
 from tadge.graph import TemporalGraph
+from tadge.history import history_of
 
 
 @cache
@@ -444,7 +446,7 @@ def test_worlds_are_the_same_until_the_cut(events, directed, seed):
             for node in range(6):
                 mine, theirs = graph.tov(node), other.tov(node)
                 assert np.array_equal(mine[mine <= cut], theirs[theirs <= cut])
-        seen = worlds.first_seen(graph)
+        seen = history_of(graph).first
         asked = worlds.make_questions(graph, seen, cut, 16, rng)
         assert (asked.at <= cut).all() and (asked.at >= graph.time[0]).all()
 
@@ -452,7 +454,7 @@ def test_worlds_are_the_same_until_the_cut(events, directed, seed):
 def test_questions_are_of_all_kinds():
     graph = forum()
     cut = float(graph.time[300])
-    seen, rng = worlds.first_seen(graph), np.random.default_rng(0)
+    seen, rng = history_of(graph).first, np.random.default_rng(0)
     asked = worlds.make_questions(graph, seen, cut, 64, rng)
     pairs = set(zip(asked.src.tolist(), asked.dst.tolist(), strict=True))
     known = int(np.searchsorted(graph.time, cut, side="right"))

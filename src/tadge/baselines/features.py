@@ -14,7 +14,7 @@ from tadge.graph import TemporalGraph
 from tadge.history import History, history_of
 from tadge.kernels import Days, Ints
 from tadge.units import squash
-from tadge.walks.chains import joined_by
+from tadge.walks.chains import last_joined
 
 NEVER = -1.0  # below every count and every span
 NAMES = (
@@ -30,11 +30,8 @@ NAMES = (
 
 def joined_to(graph: TemporalGraph, src: Ints, dst: Ints, at: Days) -> npt.NDArray[np.bool_]:
     """Tell whether it was by a link to src that dst last joined as of a moment, (n,)."""
-    place = joined_by(graph.tov_start, graph.tov_times, dst, at) - 1
-    joined = np.full(at.size, np.inf)  # which no link is as late as
-    some = place >= graph.tov_start[dst]
-    joined[some] = graph.tov_times[place[some]]
-    return history_of(graph).last_link(dst, src, at) == joined  # type: ignore[no-any-return]
+    joined = last_joined(graph, dst, at)
+    return (joined > -np.inf) & (history_of(graph).last_link(dst, src, at) == joined)  # type: ignore[no-any-return]
 
 
 def pair_features(graph: TemporalGraph, src: Ints, dst: Ints, at: Days) -> Days:

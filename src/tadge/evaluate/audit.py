@@ -12,19 +12,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tadge.asking import check_kind
 from tadge.config import Option
 from tadge.data.download import progress_bar
 from tadge.errors import InputError, TadgeError
 from tadge.evaluate import worlds
 from tadge.evaluate.findings import AuditReport, Finding, Tally
+from tadge.evaluate.tasks import CALLS, can, name_of
 from tadge.evaluate.worlds import Canary, Questions, World
 from tadge.graph import TemporalGraph
+from tadge.history import history_of
 from tadge.kernels import Days, Ints
 from tadge.seeding import check_seed, stream
 from tadge.units import Moment, date_text, moment
 from tadge.walks.split import without_events
 
-CALLS = ("embed", "score_links", "predict_toe")
 FALSE_ALARM = 1e-6  # that an honest method fails by bad luck, per audit
 _CUTS = Option("cuts", int, 20, "moments at which to cut the future off", low=1)
 _QUERIES = Option("queries", int, 64, "questions at each cut", low=1)
@@ -93,16 +95,11 @@ def audit(
     return AuditReport(auditor.name, findings, notes, num_cuts, queries, seed, tolerance, graph.fingerprint, seconds)
 
 
-def name_of(method: Any) -> str:
-    """Give a method's name: its own, else its class's."""
-    return str(getattr(method, "name", type(method).__name__))
-
-
 def _calls_of(method: Any) -> list[str]:
     if isclass(method):
         cure = f"make one and fit it: {method.__name__}().fit(train)"
         raise InputError("this is a class", expected="a fitted method", found=method.__name__, cure=cure)
-    calls = [call for call in CALLS if callable(getattr(method, call, None))]
+    calls = [call for call in CALLS if can(method, call)]
     if not calls:
         expected = "a method with embed, score_links or predict_toe"
         raise InputError("nothing to ask it", expected=expected, found=type(method).__name__, where="method")
@@ -110,8 +107,7 @@ def _calls_of(method: Any) -> list[str]:
 
 
 def _check_graph(graph: Any, name: str) -> None:
-    if not isinstance(graph, TemporalGraph):
-        raise InputError("wrong kind of value", expected="a TemporalGraph", found=repr(graph)[:80], where=name)
+    check_kind(graph, TemporalGraph, name)
     if name == "graph" and graph.num_moments < 2:
         expected, found = "events at two times or more", f"{graph.num_moments}"
         raise InputError("nothing comes later in this graph", expected=expected, found=found, where=name)
@@ -144,7 +140,7 @@ class _Auditor:
             done += 1
             show(done, total)
 
-        seen = worlds.first_seen(self.graph)
+        seen = history_of(self.graph).first
         asked = self._questions(moments, seen, "questions", before=False)
         just_before = self._questions(np.nextafter(instants, -np.inf), seen, "just before", before=True)
         canaries = [finding for kind in plants for finding in self._plant(kind, moments, step)]

@@ -13,8 +13,8 @@ from tadge.data.labels import Labels, labels_for
 from tadge.errors import InputError
 from tadge.evaluate.figures import Columns
 from tadge.evaluate.metrics import decisions, macro_f1, micro_f1
-from tadge.evaluate.questions import first_seen
 from tadge.graph import TemporalGraph
+from tadge.history import history_of
 from tadge.kernels import Days, Ints
 from tadge.seeding import stream
 
@@ -70,7 +70,7 @@ def as_labels(labels: Any, graph: TemporalGraph) -> Ints:
 
 def class_questions(graph: TemporalGraph, labels: Ints, at: float, seed: int) -> ClassQuestions:
     """Split the nodes that have a label and were seen by a moment: 60% to learn from, 20% to choose, 20% to test."""
-    nodes = np.flatnonzero((labels >= 0) & (first_seen(graph) <= at))
+    nodes = np.flatnonzero((labels >= 0) & (history_of(graph).first <= at))
     names, own = np.unique(labels[nodes], return_inverse=True)
     if names.size < 2:
         found = f"{names.size} on the {nodes.size:,} labelled nodes that were seen by then"

@@ -15,14 +15,13 @@ from tadge.config import ModelConfig, TrainConfig, WalkConfig
 from tadge.embedder import TADGE, fit_folder
 from tadge.errors import ConfigError, InputError
 from tadge.evaluate.show import Show
-from tadge.evaluate.tasks import Method, can, name_of
+from tadge.evaluate.tasks import CALLS, Method, can, name_of
 from tadge.graph import TemporalGraph
 from tadge.seeding import stream
 from tadge.units import date_text
 from tadge.walks.sampler import Walks
 
 CONFIGS = {WalkConfig: "walks", ModelConfig: "model", TrainConfig: "train"}
-QUESTIONS = ("embed", "score_links", "predict_toe")
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +104,7 @@ def as_model(model: Any, seed: int) -> Method | None:
                 "unknown part of a model", expected=", ".join(kinds), found=", ".join(model), where="model"
             )
         return TADGE(**{name: kinds[name](**options) for name, options in model.items()}, seed=seed)
-    if model is not None and not any(can(model, question) for question in QUESTIONS):
+    if model is not None and not any(can(model, call) for call in CALLS):
         expected = "a TADGE, its options, or an object with embed, score_links or predict_toe"
         raise InputError("not a model", expected=expected, found=repr(model)[:80], where="model")
     return model
@@ -165,7 +164,7 @@ def _rival(rival: str | Method, seed: int) -> Entrant:
 
         make(rival, seed)  # complains about an unknown name
         return Entrant(rival, "rule", lambda: make(rival, seed), {"baseline": rival, "seed": seed})
-    if not any(can(rival, question) for question in QUESTIONS):
+    if not any(can(rival, call) for call in CALLS):
         expected = "names of baselines, or objects with embed, score_links or predict_toe"
         raise InputError("not a method", expected=expected, found=repr(rival)[:80], where="methods")
     return Entrant(name_of(rival), "rule", lambda: rival, None)

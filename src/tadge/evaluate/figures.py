@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tadge.evaluate.metrics import LEVEL, Statistic, resampled_means, resampled_medians, summed
+from tadge.evaluate.metrics import Statistic, resampled_means, resampled_medians, span, summed
 from tadge.kernels import Days
 
 Columns = Mapping[str, tuple[Statistic, npt.NDArray[Any]]]  # metric: how to sum it up, (n,) or (n, c) per question
@@ -71,8 +71,8 @@ def _add(
     """Add the figures of all columns; give the resampled ones."""
     values, draws = _resample(measured, seed)
     for (name, metric), value in values.items():
-        low, high = np.quantile(draws[name, metric], [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-        found[name][metric + suffix] = {"value": value, "low": float(low), "high": float(high)}
+        low, high = span(draws[name, metric])
+        found[name][metric + suffix] = {"value": value, "low": low, "high": high}
     return draws
 
 
@@ -106,7 +106,7 @@ def _compared(
     model: str,
     rival: str,
 ) -> dict[str, Any]:
-    low, high = np.quantile(draws[model, main] - draws[rival, main], [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    low, high = span(draws[model, main] - draws[rival, main])
     value, rival_value = found[model][main]["value"], found[rival][main]["value"]
     names = {"task": task, "metric": main, "model": model, "rival": rival}
-    return names | {"value": value, "rival_value": rival_value, "low": float(low), "high": float(high)}
+    return names | {"value": value, "rival_value": rival_value, "low": low, "high": high}

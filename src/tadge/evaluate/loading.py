@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from tadge.errors import ConfigError, InputError, TadgeError
-from tadge.evaluate.audit import CALLS, name_of
+from tadge.evaluate.tasks import CALLS, name_of
 from tadge.graph import TemporalGraph
 from tadge.units import date_text
 

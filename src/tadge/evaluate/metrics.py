@@ -150,7 +150,7 @@ def interval(
         resamples: how often to draw.
         level: the share of the draws that lie inside.
     """
-    return _span(resampled(values, statistic, seed, resamples), level)
+    return span(resampled(values, statistic, seed, resamples), level)
 
 
 def paired_interval(
@@ -165,7 +165,7 @@ def paired_interval(
     if len(one) != len(other):
         raise InputError("not the same questions", expected="as many", found=f"{len(one):,} and {len(other):,}")
     first, second = (resampled(values, statistic, seed, resamples) for values in (one, other))
-    return _span(first - second, level)
+    return span(first - second, level)
 
 
 def resampled(values: npt.NDArray[Any], statistic: Statistic, seed: int, resamples: int = RESAMPLES) -> Days:
@@ -211,6 +211,7 @@ def _weights(size: int, seed: int, resamples: int) -> Iterator[Days]:
         yield np.bincount(drawn.reshape(-1), minlength=count * size).reshape(count, size).astype(np.float64)
 
 
-def _span(draws: Days, level: float) -> tuple[float, float]:
+def span(draws: Days, level: float = LEVEL) -> tuple[float, float]:
+    """Give the limits between which a share of the draws lies."""
     low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)

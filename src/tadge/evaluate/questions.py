@@ -22,7 +22,7 @@ from tadge.graph import TemporalGraph
 from tadge.history import history_of
 from tadge.kernels import Days, Ints
 from tadge.seeding import draw, stream, unit, walk_key
-from tadge.walks.chains import joined_by
+from tadge.walks.chains import joined_by, last_joined
 
 NEGATIVES = ("random", "historical", "all")
 WRONG = 100  # wrong answers beside the true one
@@ -192,7 +192,7 @@ def link_questions(graph: TemporalGraph, start: float, end: float, seed: int, mo
     events = sample_events(graph, start, end, seed, most)
     first, last = np.searchsorted(graph.time, [start, end])
     src, dst, t = graph.src[events].astype(np.int64), graph.dst[events].astype(np.int64), graph.time[events]
-    seen = first_seen(graph)
+    seen = history_of(graph).first
     unseen = (seen[src] >= t) | (seen[dst] >= t)
     return LinkQuestions(graph, events, src, dst, t, np.nextafter(t, -np.inf), unseen, seed, int(last - first))
 
@@ -204,9 +204,9 @@ def toe_questions(graph: TemporalGraph, start: float, end: float, seed: int, mos
     events = events[~np.isnan(graph.toe[events])]
     src, dst = graph.src[events].astype(np.int64), graph.dst[events].astype(np.int64)
     before = np.nextafter(graph.time[events], -np.inf)
-    at = graph.tov_times[joined_by(graph.tov_start, graph.tov_times, dst, before) - 1]
+    at = last_joined(graph, dst, before)
     asked_of = int(np.count_nonzero(~np.isnan(graph.toe[first:last])))
-    return ToeQuestions(events, src, dst, at, graph.toe[events], first_seen(graph)[src] > at, asked_of)
+    return ToeQuestions(events, src, dst, at, graph.toe[events], history_of(graph).first[src] > at, asked_of)
 
 
 def sample_events(graph: TemporalGraph, start: float, end: float, seed: int, most: int) -> Ints:
@@ -217,14 +217,6 @@ def sample_events(graph: TemporalGraph, start: float, end: float, seed: int, mos
         rng = np.random.default_rng(int(stream(seed, "events asked about")))
         events = np.sort(rng.permutation(events)[:most])
     return events
-
-
-def first_seen(graph: TemporalGraph) -> Days:
-    """Find when each node had its first event in any role, (N,); inf where it never had one."""
-    seen = np.full((2, graph.num_nodes), np.inf)
-    for row, nodes in zip(seen, (graph.src, graph.dst), strict=True):
-        row[nodes[::-1]] = graph.time[::-1]  # the earliest is written last
-    return seen.min(axis=0)  # type: ignore[no-any-return]
 
 
 def check_negatives(kinds: Any) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ from tadge.units import squash
 Method = Any  # see the module's text
 Report = Callable[[int, int], None]
 
+CALLS = ("embed", "score_links", "predict_toe")
 TASKS = ("toe", "links", "who-and-when", "classes")
 FIRST = 10  # who-and-when: how far up the target must be ranked
 EPSILONS = tuple(round(0.05 * k, 2) for k in range(1, 11))  # who-and-when: how far off the squashed ToE may be

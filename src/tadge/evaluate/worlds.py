@@ -69,16 +69,6 @@ def choose_times(graph: TemporalGraph, count: int, rng: np.random.Generator, tie
     return np.sort(times[np.concatenate([several, rest])])
 
 
-def first_seen(graph: TemporalGraph) -> Days:
-    """Give the time of each node's first event, (N,); infinity where it has none."""
-    seen = np.full(graph.num_nodes, np.inf)
-    for ends in (graph.src, graph.dst):
-        first = np.full(graph.num_nodes, np.inf)
-        first[ends[::-1]] = graph.time[::-1]  # the first is written last
-        seen = np.minimum(seen, first)
-    return seen
-
-
 def make_questions(
     graph: TemporalGraph, seen: Days, cut: float, count: int, rng: np.random.Generator, *, before: bool = False
 ) -> Questions:

@@ -129,9 +129,10 @@ def memory_of(graph: TemporalGraph, scales: Scales) -> Memory:
         sides = []
         for name in ("acts", "received"):
             start, time, other, toe = (getattr(history, f"{name}_{part}") for part in ("start", "time", "other", "toe"))
-            total, count, repeats = running_sums(start, time, other, squash(toe), *pairs, name == "acts")
+            toe = squash(toe)
+            total, count, repeats = running_sums(start, time, other, toe, *pairs, name == "acts")
             decayed = np.stack([running_decay(start, time, days) for days in lately], axis=1)
-            sides.append(Side(start, time, other, squash(toe), total, count, repeats, decayed))
+            sides.append(Side(start, time, other, toe, total, count, repeats, decayed))
         times = scales.tick, lately, graph.time, history.first
         kept[scales] = Memory(graph.bipartite, *times, sides[0], sides[1], *pairs)
     return kept[scales]
@@ -191,8 +192,13 @@ def log_time(memory: Memory, days: float) -> float:
 
 
 @numba.njit(cache=True)
-def fill_side(memory: Memory, side: Side, end: int, node: int, at: float, row: Columns, places: Ints) -> None:
-    """Write what is known of a node in one role, which ends at `end`, into places of a row: see OF_A_NODE."""
+def fill_side(
+    memory: Memory, side: Side, end: int, node: int, at: float, events: int, row: Columns, places: Ints
+) -> None:
+    """Write what is known of a node in one role, which ends at `end`, into places of a row: see OF_A_NODE.
+
+    `events` had happened in the whole graph by then.
+    """
     start = side.start[node]
     count = end - start
     row[places[0]] = log_time(memory, at - side.time[end - 1]) if count else NEVER
@@ -203,9 +209,8 @@ def fill_side(memory: Memory, side: Side, end: int, node: int, at: float, row: C
     row[places[3]] = (total + 0.5 * SHRINK) / (known + SHRINK)
     row[places[4]] = side.toe[end - 1] if count and not np.isnan(side.toe[end - 1]) else 0.5
     row[places[5]] = ((side.repeats[end - 1] if count else 0.0) + 0.5) / (count + 1.0)
-    now = end_of(memory.times, 0, memory.times.size, at)
-    before = end_of(memory.times, 0, now, side.time[end - 1]) if count else 0
-    row[places[6]] = np.log1p(now - before) if count else NEVER
+    before = end_of(memory.times, 0, events, side.time[end - 1]) if count else 0
+    row[places[6]] = np.log1p(events - before) if count else NEVER
     for k in range(NUM_SCALES):
         faded = 0.0
         if count:
@@ -218,10 +223,10 @@ LINK_PLACES: Ints = np.array([1, 3, 6, 8, 10, 12, 13, 16])
 
 
 @numba.njit(cache=True)
-def fill_node(memory: Memory, node: int, acts_end: int, links_end: int, at: float, row: Columns) -> None:
+def fill_node(memory: Memory, node: int, acts_end: int, links_end: int, at: float, events: int, row: Columns) -> None:
     """Write what is known of a node into a row, (NODE,)."""
-    fill_side(memory, memory.acts, acts_end, node, at, row, ACT_PLACES)
-    fill_side(memory, memory.links, links_end, node, at, row, LINK_PLACES)
+    fill_side(memory, memory.acts, acts_end, node, at, events, row, ACT_PLACES)
+    fill_side(memory, memory.links, links_end, node, at, events, row, LINK_PLACES)
     row[4] = log_time(memory, at - memory.first[node]) if memory.first[node] <= at else -1.0
     since = memory.links.start[node]
     if acts_end > memory.acts.start[node]:
@@ -264,7 +269,7 @@ def in_common(memory: Memory, side: Side, node: int, end: int, other: int, acts_
 def fill_columns(memory: Memory, src: Ints, dst: Ints, at: Days, found: Columns) -> None:
     """Write the columns of pairs, (n, WIDTH); see COLUMNS."""
     acts, links = memory.acts, memory.links
-    u_acts = u_links = 0
+    u_acts = u_links = events = 0
     for q in range(src.size):
         u, v, now, row = src[q], dst[q], at[q], found[q]
         if q > 0 and src[q - 1] == u and at[q - 1] == now:
@@ -272,10 +277,11 @@ def fill_columns(memory: Memory, src: Ints, dst: Ints, at: Days, found: Columns)
         else:
             u_acts = end_of(acts.time, acts.start[u], acts.start[u + 1], now)
             u_links = end_of(links.time, links.start[u], links.start[u + 1], now)
-            fill_node(memory, u, u_acts, u_links, now, row[:NODE])
+            events = end_of(memory.times, 0, memory.times.size, now)
+            fill_node(memory, u, u_acts, u_links, now, events, row[:NODE])
         v_acts = end_of(acts.time, acts.start[v], acts.start[v + 1], now)
         v_links = end_of(links.time, links.start[v], links.start[v + 1], now)
-        fill_node(memory, v, v_acts, v_links, now, row[NODE : 2 * NODE])
+        fill_node(memory, v, v_acts, v_links, now, events, row[NODE : 2 * NODE])
         forth, times_forth = last_of_pair(memory, u, v, now)
         back, times_back = last_of_pair(memory, v, u, now)
         pair = row[2 * NODE :]

@@ -92,6 +92,15 @@ def latest(graph: TemporalGraph, nodes: Ints, at: Days, count: int) -> tuple[Int
     return (end - have)[query] + within, query
 
 
+def last_joined(graph: TemporalGraph, nodes: Ints, at: Days) -> Days:
+    """Tell when nodes, (Q,), last joined at or before moments, (Q,), in days; -inf where they had not."""
+    end = joined_by(graph.tov_start, graph.tov_times, nodes, at)
+    found = np.full(nodes.size, -np.inf)
+    some = end > graph.tov_start[nodes]
+    found[some] = graph.tov_times[end[some] - 1]
+    return found
+
+
 @numba.njit(cache=True)
 def joined_by(start: Ints, tov: Days, nodes: Ints, at: Days) -> Ints:
     """Find the end of each node's occurrences at or before a moment: (Q,) places in `tov`."""
