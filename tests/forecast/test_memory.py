@@ -98,8 +98,9 @@ class Plain:
 
         def in_common(others):
             count = sum((each in v_acts) + (each in v_links) for each in others)
-            return 0.0 if self.sided else math.log(1 + count)
+            return math.log(1 + count)
 
+        common = self.three_steps(u, v) if self.sided else (in_common(u_acts), in_common(u_links))
         return {
             "since src to dst": self.ago(forth),
             "since dst to src": self.ago(back),
@@ -114,9 +115,19 @@ class Plain:
             "dst in the links to src": place(v, u_links),
             "src in the acts of dst": place(u, v_acts),
             "src in the links to dst": place(u, v_links),
-            "others in common with the acts of src": in_common(u_acts),
-            "others in common with the links to src": in_common(u_links),
+            "others in common with the acts of src": common[0],
+            "others in common with the links to src": common[1],
         }
+
+    def three_steps(self, u, v):
+        """Ways u -> shared <- like -> v: how much they weigh, and how long the latest of them have taken."""
+        ways = []
+        for i, (shared, one, _, _) in enumerate(reversed(self.role(u, True)[-16:])):
+            for j, (like, two, _, _) in enumerate(reversed(self.role(shared, False)[-16:])):
+                for k, (target, three, _, _) in enumerate(reversed(self.role(like, True)[-16:])):
+                    if like != u and target == v != shared:
+                        ways.append((1 / ((1 + i) * (1 + j) * (1 + k)), min(one, two, three)))
+        return math.log(1 + 10 * sum(weight for weight, _ in ways)), self.ago([oldest for _, oldest in ways])
 
     def columns(self, u, v):
         found = {f"src: {name}": value for name, value in self.node(u).items()}
@@ -167,6 +178,33 @@ def test_a_larger_graph(kind):
     src[:10] = graph.src[100]
     at = np.append(rng.choice(graph.time, 20), rng.uniform(graph.time[0], graph.time[-1] + 9, 10))
     assert_plain(graph, src, dst, at, Scales.of(graph))
+
+
+def test_three_steps_lead_to_hundreds_of_targets():
+    """So many that they meet in the table."""
+    rng = np.random.default_rng(0)
+    src, dst, time = rng.integers(0, 60, 3_000), rng.integers(100, 700, 3_000), np.sort(rng.uniform(0, 50, 3_000))
+    graph = TemporalGraph.from_arrays(src, dst, time, unit="days", bipartite=True, clock="unix")
+    targets, now, seen = np.arange(graph.num_sources, graph.num_nodes), 40.0, 0
+    acts, links = {}, {}  # the latest first
+    for u, v, t in zip(graph.src.tolist(), graph.dst.tolist(), graph.time.tolist(), strict=True):
+        if t <= now:
+            acts.setdefault(u, []).insert(0, (v, t))
+            links.setdefault(v, []).insert(0, (u, t))
+    for u in range(3):
+        weight, latest = {}, {}
+        for i, (shared, one) in enumerate(acts[u][:16]):
+            for j, (like, two) in enumerate(links[shared][:16]):
+                for k, (target, three) in enumerate(acts[like][:16]):
+                    if like != u and target != shared:
+                        weight[target] = weight.get(target, 0) + 1 / ((1 + i) * (1 + j) * (1 + k))
+                        latest[target] = max(latest.get(target, -math.inf), min(one, two, three))
+        found = pair_columns(memory_of(graph, SCALES), np.full(targets.size, u), targets, np.full(targets.size, now))
+        expected = [(math.log(1 + 10 * weight.get(v, 0)), latest.get(v)) for v in targets.tolist()]
+        expected = [(one, math.log(1 + (now - two) / SCALES.tick) if two else 20.0) for one, two in expected]
+        np.testing.assert_allclose(found[:, -2:], expected, rtol=1e-6)
+        seen += len(weight)
+    assert seen > 600
 
 
 def test_columns_have_names_of_their_own():

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from tadge.forecast.heads import LinkHead
-from tadge.forecast.memory import WIDTH, Memory, Scales, memory_of, pair_columns
+from tadge.forecast.memory import COLUMNS, WIDTH, Memory, Scales, memory_of, pair_columns
 from tadge.forecast.pairs import timed_pairs
 from tadge.forecast.trees import Trees
 from tadge.graph import TemporalGraph
@@ -29,14 +29,16 @@ MOST_PAIRS = 1 << 16  # ToEs learned from
 EARLY = 0.1  # of the events: while there is hardly any past, nothing is asked
 RATE, DECAY = 2e-3, 0.01
 RECENT = 0.5  # later events count more: by a factor of e within this share of all
+BEFORE = COLUMNS.index("src to dst")
 PASSES = 10  # at most over all events, where there are few
 
 
 def learn_links(graph: TemporalGraph, scales: Scales, steps: int, seed: int, report: Report) -> LinkHead:
     """Learn to rank the target of every event above others, from what happened before it.
 
-    Two questions are asked of each event: which of some random nodes it is, and which of the former targets of its
-    source. The same score, that of the likelier target, is the best answer to both.
+    Two questions are asked: which of some random nodes it is; and, of an event that repeats a link, which of the former
+    targets of its source. The same score, that of the likelier target, is the best answer to both. Of a first contact
+    the second must not be asked: it would teach that what has been will not be again.
     """
     memory, rng = memory_of(graph, scales), np.random.default_rng(int(stream(seed, "links")))
     head = seeded(lambda: LinkHead(WIDTH), seed, "link head")
@@ -64,7 +66,8 @@ def learn_links(graph: TemporalGraph, scales: Scales, steps: int, seed: int, rep
         scores = head(columns).masked_fill(wrong, -torch.inf)  # (B, C)
         one_of_any = functional.log_softmax(scores[:, : 1 + RANDOM], dim=1)[:, 0]
         one_of_former = functional.log_softmax(torch.cat([scores[:, :1], scores[:, 1 + RANDOM :]], 1), dim=1)[:, 0]
-        (-(one_of_any + one_of_former).mean()).backward()  # type: ignore[no-untyped-call]
+        repeat = columns[:, 0, BEFORE] > 0
+        (-(one_of_any + one_of_former * repeat).mean()).backward()  # type: ignore[no-untyped-call]
     return head.eval()
 
 

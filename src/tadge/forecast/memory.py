@@ -28,6 +28,7 @@ NUM_SCALES = 4
 FEW_DAYS, MANY_DAYS = 10.0, 10_000.0  # between these spans, people's hours and days are what counts
 INSTANT = 1e-15  # days: no clock tells less
 LATEST = 16  # events of a node that are looked through
+PLACES = 2 * LATEST**3  # of a table of all that three steps lead to: half of them stay free
 SHRINK = 3.0  # events that the mean ToE of all is worth
 AT_ONCE = 1 << 13  # questions per piece of work
 
@@ -45,6 +46,7 @@ OF_A_PAIR = (
     *("dst in the acts of src", "dst in the links to src", "src in the acts of dst", "src in the links to dst"),
     *("others in common with the acts of src", "others in common with the links to src"),
 )
+# The last two tell of third ones. Where sources and targets are different nodes: of ways of three steps, see `reach`.
 COLUMNS = tuple(f"src: {name}" for name in OF_A_NODE) + tuple(f"dst: {name}" for name in OF_A_NODE) + OF_A_PAIR
 NODE, WIDTH = len(OF_A_NODE), len(COLUMNS)
 
@@ -96,7 +98,8 @@ class Memory(NamedTuple):
     """Hold all that columns are made from; see `History` for the pairs.
 
     Attributes:
-        sided: sources and targets are different nodes, so a src and a dst never have others in common.
+        sided: sources and targets are different nodes: a src and a dst never have others in common, but a src and those
+            who link to a dst may have targets in common.
         tick: see `Scales`, as `scales`.
         times: (E,) days of all events.
         first: (N,) days at which nodes were first seen.
@@ -265,11 +268,73 @@ def in_common(memory: Memory, side: Side, node: int, end: int, other: int, acts_
     return np.log1p(count)  # type: ignore[no-any-return]
 
 
+class Reached(NamedTuple):
+    """Hold a table of targets with open places, all that three steps from a source lead to.
+
+    Attributes:
+        target: (PLACES,) -1 where a place is free.
+        weight: (PLACES,) sum over the ways to it, each by 1 / (its places among the latest, multiplied).
+        oldest: (PLACES,) days, the oldest event of the way on which that is latest.
+        taken: (PLACES,) the places in use, the first `used[0]` of them.
+    """
+
+    target: Ints
+    weight: Days
+    oldest: Days
+    taken: Ints
+    used: Ints
+
+
+@numba.njit(cache=True)
+def nothing_reached() -> Reached:
+    """Make an empty table."""
+    places = np.empty(PLACES, np.int64)
+    return Reached(np.full(PLACES, -1), np.empty(PLACES), np.empty(PLACES), places, np.zeros(1, np.int64))
+
+
+@numba.njit(cache=True, inline="always")
+def place_of(reached: Reached, target: int) -> int:
+    """Find where a target stands, or would."""
+    place = (target * 0x9E3779B1 >> 7) % PLACES
+    while reached.target[place] >= 0 and reached.target[place] != target:
+        place = (place + 1) % PLACES
+    return place
+
+
+@numba.njit(cache=True)
+def reach(memory: Memory, node: int, end: int, at: float, reached: Reached) -> None:
+    """Go from a source to its latest targets, to who else linked to them of late, and on to what those linked to."""
+    acts, links = memory.acts, memory.links
+    for k in range(reached.used[0]):
+        reached.target[reached.taken[k]] = -1
+    reached.used[0] = 0
+    for i in range(min(LATEST, end - acts.start[node])):
+        shared, one = acts.other[end - 1 - i], acts.time[end - 1 - i]
+        shared_end = end_of(links.time, links.start[shared], links.start[shared + 1], at)
+        for j in range(min(LATEST, shared_end - links.start[shared])):
+            like, two = links.other[shared_end - 1 - j], links.time[shared_end - 1 - j]
+            if like == node:
+                continue
+            like_end = end_of(acts.time, acts.start[like], acts.start[like + 1], at)
+            for k in range(min(LATEST, like_end - acts.start[like])):
+                target, oldest = acts.other[like_end - 1 - k], min(one, two, acts.time[like_end - 1 - k])
+                if target == shared:
+                    continue
+                place = place_of(reached, target)
+                if reached.target[place] < 0:
+                    reached.taken[reached.used[0]] = place
+                    reached.used[0] += 1
+                    reached.target[place], reached.weight[place], reached.oldest[place] = target, 0.0, oldest
+                reached.weight[place] += 1.0 / ((1 + i) * (1 + j) * (1 + k))
+                reached.oldest[place] = max(reached.oldest[place], oldest)
+
+
 @numba.njit(cache=True, nogil=True)
 def fill_columns(memory: Memory, src: Ints, dst: Ints, at: Days, found: Columns) -> None:
     """Write the columns of pairs, (n, WIDTH); see COLUMNS."""
     acts, links = memory.acts, memory.links
     u_acts = u_links = events = 0
+    reached = nothing_reached()
     for q in range(src.size):
         u, v, now, row = src[q], dst[q], at[q], found[q]
         if q > 0 and src[q - 1] == u and at[q - 1] == now:
@@ -279,6 +344,8 @@ def fill_columns(memory: Memory, src: Ints, dst: Ints, at: Days, found: Columns)
             u_links = end_of(links.time, links.start[u], links.start[u + 1], now)
             events = end_of(memory.times, 0, memory.times.size, now)
             fill_node(memory, u, u_acts, u_links, now, events, row[:NODE])
+            if memory.sided:
+                reach(memory, u, u_acts, now, reached)
         v_acts = end_of(acts.time, acts.start[v], acts.start[v + 1], now)
         v_links = end_of(links.time, links.start[v], links.start[v + 1], now)
         fill_node(memory, v, v_acts, v_links, now, events, row[NODE : 2 * NODE])
@@ -295,8 +362,11 @@ def fill_columns(memory: Memory, src: Ints, dst: Ints, at: Days, found: Columns)
         pair[8] = u_links > links.start[u] and links.other[u_links - 1] == v
         pair[9], pair[10] = place_among(acts, u, u_acts, v), place_among(links, u, u_links, v)
         pair[11], pair[12] = place_among(acts, v, v_acts, u), place_among(links, v, v_links, u)
-        pair[13] = pair[14] = 0.0
         if memory.sided:
-            continue
-        pair[13] = in_common(memory, acts, u, u_acts, v, v_acts, v_links)
-        pair[14] = in_common(memory, links, u, u_links, v, v_acts, v_links)
+            place = place_of(reached, v)
+            there = reached.target[place] >= 0
+            pair[13] = np.log1p(10.0 * reached.weight[place]) if there else 0.0
+            pair[14] = log_time(memory, now - reached.oldest[place]) if there else NEVER
+        else:
+            pair[13] = in_common(memory, acts, u, u_acts, v, v_acts, v_links)
+            pair[14] = in_common(memory, links, u, u_links, v, v_acts, v_links)
