@@ -250,6 +250,9 @@ def test_toe_is_the_linear_head_of_both_ends(model):
     features = np.concatenate([model.embed(src, joined, latest=5), model.embed(dst, joined, latest=1)], axis=1)
     most = 2 * np.arctan(np.nanmax(graph.toe)) / np.pi
     expected = np.clip(features.astype(np.float64) @ model.toe_head_[:-1] + model.toe_head_[-1], 0, most)
+    passed = 2 * np.arctan(at - joined) / np.pi
+    assert 20 < (expected < passed).sum() < 280
+    expected = np.maximum(expected, passed)
     np.testing.assert_allclose(squashed, expected, rtol=1e-3, atol=1e-4)
     np.testing.assert_allclose(days, np.tan(np.pi / 2 * squashed))
     assert np.isfinite(days).all()

@@ -168,6 +168,7 @@ class ModelConfig:
         choices=("self", "next"),
     )
     structure: bool = option(True, "whether structure embeddings are learned and added")
+    timed: bool = option(True, "whether the t-LSTM is told the ToEs; without them it is a plain LSTM")
     residual: bool = option(True, "whether a block adds its input to its result; the paper's form does not")
 
     def __post_init__(self) -> None:

@@ -281,7 +281,8 @@ class TADGE:
     ) -> Days:
         """Guess how long it takes until src links to dst, (n,) days since dst last joined.
 
-        It is the guess that could be made when dst joined; what happened since then is not looked at.
+        It is the guess that could be made when dst joined, but never less than the time that has passed since; what
+        else happened in that time is not looked at.
 
         Args:
             src: node numbers, or ids that are texts.
@@ -294,12 +295,13 @@ class TADGE:
         one, other, moments = pairs_of(view.graph, src, dst, at)
         moments = _known(view.graph, moments)
         joined = last_joined(view.graph, other, moments)
+        passed = np.where(joined > -np.inf, moments - joined, 0.0)
         moments = np.where(joined > -np.inf, joined, moments)
         if self.forecaster_ is not None:
             guess = self.forecaster_.guess_toe(view.graph, one, other, moments)
         else:
             guess = apply_head(self._pair_features(view, one, other, moments), self.toe_head_)
-        guess = np.clip(guess, 0.0, self._largest_toe)
+        guess = np.maximum(np.clip(guess, 0.0, self._largest_toe), squash(passed))
         return guess if squashed else unsquash(guess)
 
     def rank(

@@ -13,10 +13,10 @@ WINDOWS = torch.tensor([[3, 0, 5], [1, 4, 2]])
 MAX_LENGTH = 6
 
 
-def make(queries="next", structure=True, blocks=2, heads=2, dim=3, seed=0, residual=True):
+def make(queries="next", structure=True, blocks=2, heads=2, dim=3, seed=0, **further):
     torch.manual_seed(seed)
     config = ModelConfig(
-        dim=dim, heads=heads, blocks=blocks, dropout=0.0, queries=queries, structure=structure, residual=residual
+        dim=dim, heads=heads, blocks=blocks, dropout=0.0, queries=queries, structure=structure, **further
     )
     network = Network(config, MAX_LENGTH).double()
     with torch.no_grad():
@@ -205,6 +205,16 @@ def test_walks_of_one_window_see_each_other_only_through_structures():
     two = plain(torch.where(other[:, None], x * 2, x), toe, end, packing, WINDOWS)
     assert one.structures is None
     assert torch.equal(one.nodes[~other], two.nodes[~other])
+
+
+@pytest.mark.parametrize("queries", ["next", "self"])
+def test_without_times_it_is_as_if_no_edge_took_any(queries):
+    timed, x, toe, end, packing = make(queries)
+    told = timed(x, toe, end, packing, WINDOWS)
+    untold = timed(x, torch.zeros_like(toe), end, packing, WINDOWS)
+    plain = make(queries, timed=False)[0](x, toe, end, packing, WINDOWS)
+    assert torch.equal(plain.nodes, untold.nodes)
+    assert not torch.isclose(plain.nodes, told.nodes).all()
 
 
 def test_dropout_only_in_training():

@@ -74,6 +74,7 @@ class Network(nn.Module):
     def edge_formation(self, x: Tensor, toe: Tensor, end: Tensor, packing: Packing | Forest) -> Tensor:
         """Return the edge formation embedding of every row, (R, D) (Eq. 2 to 23)."""
         attend = within_walks(packing)
+        toe = toe if self.config.timed else torch.zeros_like(toe)
         first: Block = self.encoder[0]  # type: ignore[assignment]
         if self.config.queries == "next" and isinstance(packing, Packing):
             h, following = self._with_end(x, toe, end, packing)
