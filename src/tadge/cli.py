@@ -397,6 +397,9 @@ def evaluate(
     against: Annotated[
         str, typer.Option(help="What true links are ranked against, with commas: random, historical, all.")
     ] = "random,historical",
+    most: Annotated[
+        int, typer.Option(help="Links asked about where the test has more, drawn by the seed; 0: all.", min=0)
+    ] = 20_000,
     seeds: Annotated[int, typer.Option(help="How many seeds; several give error bars.", min=1)] = 1,
     refit: Annotated[bool, typer.Option("--refit", help="Learn from the first 85% before the test, not 70%.")] = False,
     control: Annotated[bool, typer.Option(help="Whether to learn from shuffled times too; first seed only.")] = True,
@@ -433,6 +436,7 @@ def evaluate(
             labels=labels_of(file, labels, graph),
             methods=None if methods is None else _names(methods) if methods != "none" else [],
             negatives=_names(against),
+            most=most,
             refit=refit,
             control=control,
             progress=False if quiet else None,

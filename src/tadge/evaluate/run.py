@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from tadge.asking import check_kind
+from tadge.config import Option
 from tadge.errors import ConfigError, InputError
 from tadge.evaluate import forecast
 from tadge.evaluate.classes import as_labels
 from tadge.evaluate.entrants import as_model, describe, short_hash
-from tadge.evaluate.questions import check_negatives
+from tadge.evaluate.questions import MOST_LINKS, check_negatives
 from tadge.evaluate.result import Result, combine
 from tadge.evaluate.show import Show
 from tadge.evaluate.tasks import TASKS, Method, check_tasks, name_of
@@ -25,6 +26,7 @@ from tadge.seeding import check_seed
 from tadge.train.loop import peak_memory_mb
 
 PROTOCOLS = ("forecast", "paper")
+_MOST = Option("most", int, MOST_LINKS, "links asked about", low=0)
 
 
 def evaluate(
@@ -37,6 +39,7 @@ def evaluate(
     *,
     methods: Sequence[str | Method] | None = None,
     negatives: Sequence[str] = ("random", "historical"),
+    most: int = MOST_LINKS,
     refit: bool = False,
     control: bool = True,
     folder: str | PathLike[str] | None = None,
@@ -55,6 +58,7 @@ def evaluate(
         seed: of questions, baselines and resampling; and of the model, where its options are given.
         methods: names of baselines, or methods; by default all baselines.
         negatives: what true links are ranked against: "random", "historical", "all".
+        most: forecast: links asked about, where the test period has more; 0: all.
         refit: forecast: learn from the first 85% before the test, after all choices are made.
         control: let a TADGE of the same options learn from shuffled times.
         folder: where models and finished parts are kept, so that the work goes on after a stop.
@@ -68,6 +72,7 @@ def evaluate(
     options: dict[str, Any] = {
         "methods": methods,
         "negatives": check_negatives(negatives),
+        "most": _MOST.check(most),
         "refit": refit,
         "control": control,
     }
@@ -97,6 +102,7 @@ def config_of(
     *,
     methods: Sequence[str | Method] | None,
     negatives: tuple[str, ...],
+    most: int,
     refit: bool,
     control: bool,
 ) -> dict[str, Any]:
@@ -107,7 +113,7 @@ def config_of(
     names = None if methods is None else [each if isinstance(each, str) else name_of(each) for each in methods]
     about = describe(model) or (None if model is None else {"name": name_of(model)})
     found = {"protocol": protocol, "model": about, "tasks": tasks, "seed": seed, "methods": names}
-    found |= {"negatives": negatives, "refit": refit, "control": control}
+    found |= {"negatives": negatives, "most": most, "refit": refit, "control": control}
     found["labels"] = None if labels is None else short_hash(labels.tobytes().hex())
     return json.loads(json.dumps(found))  # type: ignore[no-any-return]
 
@@ -188,8 +194,8 @@ def _kept(
 ) -> Result:
     """Read a finished result, or complain where it is of something else."""
     result = Result.from_json(place)
-    given = {"methods": None, "negatives": ("random", "historical"), "refit": False, "control": True} | options
-    given = {key: given[key] for key in ("methods", "negatives", "refit", "control")}
+    usual: dict[str, Any] = {"methods": None, "negatives": ("random", "historical"), "most": MOST_LINKS, "refit": False}
+    given: dict[str, Any] = {key: options.get(key, value) for key, value in (usual | {"control": True}).items()}
     given["negatives"] = check_negatives(given["negatives"])
     numbers = None if labels is None else as_labels(labels, graph)
     config = config_of(as_model(model, seed), protocol, check_tasks(tasks), numbers, seed, **given)
