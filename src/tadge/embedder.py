@@ -281,15 +281,16 @@ class TADGE:
     ) -> Days:
         """Guess how long it takes until src links to dst, (n,) days since dst last joined.
 
-        It is the guess that could be made when dst joined, but never less than the time that has passed since; what
-        else happened in that time is not looked at.
+        In days it is the median: half of such links come sooner. Squashed it is the mean. It is the guess that could be
+        made when dst joined, but never less than the time that has passed since; what else happened in that time is
+        not looked at. A model that was fitted with forecast_steps = 0 knows the mean only (Eq. 36).
 
         Args:
             src: node numbers, or ids that are texts.
             dst: as many.
             at: as in `embed`; the guess is of the time since dst last joined at or before it.
             graph: as in `embed`.
-            squashed: return 2 arctan(days) / pi instead, as the model regresses it.
+            squashed: return the mean of 2 arctan(days) / pi instead, which the paper regresses.
         """
         view = self._view(graph)
         one, other, moments = pairs_of(view.graph, src, dst, at)
@@ -298,7 +299,7 @@ class TADGE:
         passed = np.where(joined > -np.inf, moments - joined, 0.0)
         moments = np.where(joined > -np.inf, joined, moments)
         if self.forecaster_ is not None:
-            guess = self.forecaster_.guess_toe(view.graph, one, other, moments)
+            guess = self.forecaster_.guess_toe(view.graph, one, other, moments, median=not squashed)
         else:
             guess = apply_head(self._pair_features(view, one, other, moments), self.toe_head_)
         guess = np.maximum(np.clip(guess, 0.0, self._largest_toe), squash(passed))

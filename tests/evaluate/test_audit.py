@@ -66,12 +66,12 @@ class Counts:
         )
 
     def predict_toe(self, src, dst, at, *, graph, squashed):
-        assert squashed
         found = []
         for v, t in zip(dst, at, strict=True):
             toe = graph.toe[self.known(graph, t) & (graph.dst == v)]
             toe = toe[~np.isnan(toe)]
-            found.append(2 * math.atan(toe.mean() if toe.size else 1.0) / math.pi)
+            days = toe.mean() if toe.size else 1.0
+            found.append(2 * math.atan(days) / math.pi if squashed else days)
         return np.array(found)
 
 

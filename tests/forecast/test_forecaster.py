@@ -48,8 +48,12 @@ def some(graph, count, seed=0):
 
 
 def answers(model, graph, asked):
-    found = model.score_links(graph, *asked), model.guess_toe(graph, *asked)
-    assert [each.dtype for each in found] == [np.float32, np.float64]
+    found = (
+        model.score_links(graph, *asked),
+        model.guess_toe(graph, *asked),
+        model.guess_toe(graph, *asked, median=True),
+    )
+    assert [each.dtype for each in found] == [np.float32, np.float64, np.float64]
     assert all(each.shape == asked[0].shape for each in found)
     assert all(np.isfinite(each).all() for each in found)
     return found
@@ -70,6 +74,7 @@ def test_answers_are_those_of_the_parts(kind):
     found = answers(model, graph, asked)
     np.testing.assert_allclose(found[0], scores, rtol=1e-5, atol=1e-5)
     assert found[1].tobytes() == model.toe.guess(columns).tobytes()
+    assert found[2].tobytes() == model.toe_median.guess(columns).tobytes()
     assert scores.std() > 0.05
 
 
@@ -104,18 +109,18 @@ def test_what_is_later_changes_no_bit(kind, share, between, seed):
 def test_blocks_change_nothing(at_once, monkeypatch):
     graph, _, model = known("directed")
     asked = some(graph, 100)
-    scores, toe = answers(model, graph, asked)
+    scores, *toe = answers(model, graph, asked)
     monkeypatch.setattr(forecaster, "AT_ONCE", at_once)
     monkeypatch.setattr(memory, "AT_ONCE", max(1, at_once // 2))
     found = answers(model, graph, asked)
     np.testing.assert_allclose(found[0], scores, rtol=1e-5, atol=1e-5)  # up to the rounding of the network
-    assert found[1].tobytes() == toe.tobytes()
+    assert same(found[1:], toe)
 
 
 def test_no_pairs_have_no_answers():
     graph, _, model = known("directed")
     none = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
-    assert [each.size for each in answers(model, graph, none)] == [0, 0]
+    assert [each.size for each in answers(model, graph, none)] == [0, 0, 0]
 
 
 @pytest.mark.parametrize("kind", GRAPHS)

@@ -17,7 +17,7 @@ from small import assert_same
 from tadge.evaluate.metrics import mean_ranks
 from tadge.forecast import learn
 from tadge.forecast.heads import Standard
-from tadge.forecast.learn import descend, former_targets, learn_links, learn_toe, seeded
+from tadge.forecast.learn import at_pace, descend, former_targets, learn_links, learn_toe, seeded
 from tadge.forecast.memory import Scales, memory_of, pair_columns
 from tadge.graph import TemporalGraph
 from tadge.units import squash
@@ -257,10 +257,10 @@ def test_the_same_seed_gives_the_same_head():
 def test_tiny_graphs_can_be_learned_from(events, directed):
     graph = TemporalGraph.from_arrays(*zip(*events, strict=True), unit="days", ids=range(3), directed=directed)
     scales, done = Scales.of(graph), []
-    head, toe = learn_links(graph, scales, 3, 0, lambda *step: done.append(step)), learn_toe(graph, scales, 0)
+    head, trees = learn_links(graph, scales, 3, 0, lambda *step: done.append(step)), learn_toe(graph, scales, 0)
     assert done == [(1, 1)]
     columns = pair_columns(memory_of(graph, scales), np.arange(3), np.array([2, 1, 0]), np.full(3, 2.0))
-    assert np.isfinite(toe.guess(columns)).all()
+    assert all(np.isfinite(each.guess(columns)).all() for each in trees)
     with torch.no_grad():
         assert torch.isfinite(head(torch.from_numpy(columns))).all()
 
@@ -285,9 +285,13 @@ def test_how_long_answers_take_is_found():
     cut = 900
     train = graph.before(float(graph.time[cut]))
     scales = Scales.of(train)
-    trees = learn_toe(train, scales, 0)
+    for trees in learn_toe(train, scales, 0):
+        assert_found(trees, graph, kinds, cut, scales)
+
+
+def assert_found(trees, graph, kinds, cut, scales, slower=1.0):
     later = np.arange(graph.num_events) >= cut
-    for kind, days, off in (("answer", 0.1, 0.02), ("other", 10.0, 0.06)):
+    for kind, days, off in (("answer", 0.1 * slower, 0.04), ("other", 10.0 * slower, 0.06)):
         chosen = later & (kinds == kind)
         assert graph.toe[chosen] == pytest.approx(days)
         ends = zip(graph.dst[chosen], graph.time[chosen], strict=True)
@@ -298,15 +302,49 @@ def test_how_long_answers_take_is_found():
         assert np.mean(np.abs(guess - squash(days)) < 0.1) > 0.9, kind
 
 
+def test_what_was_learned_holds_where_everything_slows_down(monkeypatch):
+    """All takes three times as long then; who saw things at their own pace only goes on as before."""
+    graph, kinds = episodes()
+    cut = 900
+    train, slow = graph.before(float(graph.time[cut])), at_pace(graph, 3.0)
+    scales = Scales.of(train)
+    for trees in learn_toe(train, scales, 0):
+        assert_found(trees, slow, kinds, cut, scales, 3.0)
+    monkeypatch.setattr(learn, "PACES", {1.0: 1.0})
+    with pytest.raises(AssertionError, match="answer"):
+        assert_found(learn_toe(train, scales, 0)[0], slow, kinds, cut, scales, 3.0)
+
+
+def test_at_another_pace_it_is_the_graph_of_other_times():
+    graph = random_graph(directed=False)
+    columns = graph.src, graph.dst, 4.0 * graph.time
+    other = TemporalGraph.from_arrays(*columns, unit="days", directed=False, ids=range(graph.num_nodes), clock="own")
+    found = at_pace(graph, 4.0)
+    for name in ("src", "dst", "time", "toe", "toe_reverse", "tov_start", "tov_times"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(other, name))
+
+
+def test_a_clock_of_years_goes_at_its_own_pace(monkeypatch):
+    """Where there are few moments nothing is seen at another pace."""
+    graph = random_graph(num_events=300, span=200)
+    coarse = TemporalGraph.from_arrays(graph.src, graph.dst, np.round(graph.time), unit="days", clock="own")
+    called = []
+    monkeypatch.setattr(learn, "at_pace", lambda graph, factor: called.append(factor) or graph)
+    learn_toe(coarse, SCALES, 0)
+    assert not called
+    learn_toe(episodes(200)[0], SCALES, 0)
+    assert sorted(called) == [0.25, 0.5, 2.0, 4.0]
+
+
 def test_the_same_seed_gives_the_same_trees():
     graph, _ = episodes(60)
-    one, two = (learn_toe(graph, SCALES, 3) for _ in range(2))
-    for name in ("base", "start", "column", "least", "left", "right", "value"):
-        assert getattr(one, name).tobytes() == getattr(two, name).tobytes()
+    for one, two in zip(*(learn_toe(graph, SCALES, 3) for _ in range(2)), strict=True):
+        for name in ("base", "start", "column", "least", "left", "right", "value"):
+            assert getattr(one, name).tobytes() == getattr(two, name).tobytes()
 
 
 def test_without_a_toe_the_guess_is_one_half():
     star = TemporalGraph.from_arrays([1, 2, 3], [0, 0, 0], [1.0, 1.0, 1.0], unit="days")
-    trees = learn_toe(star, SCALES, 0)
-    assert trees.start.size == 0
-    assert trees.guess(np.zeros((4, 3), np.float32)).tolist() == [0.5] * 4
+    for trees in learn_toe(star, SCALES, 0):
+        assert trees.start.size == 0
+        assert trees.guess(np.zeros((4, 3), np.float32)).tolist() == [0.5] * 4

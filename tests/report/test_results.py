@@ -61,6 +61,39 @@ def test_several_seeds_and_files(tmp_path):
     assert "Learned from the first 85%" not in page[page.index("2 seeds;") - 200 :]
 
 
+AIMS = """[
+ {"what": "letters, MRR", "record": "one", "task": "links (random)", "metric": "mrr", "aim": 0.3},
+ {"what": "letters, a rule and more", "record": "two", "task": "links (random)", "metric": "mrr", "by": 0.1}
+]"""
+
+
+def test_aims_are_held_against_the_records(tmp_path):
+    record(7, 0.25).to_json(tmp_path / "one.json")
+    record(7, 0.75).to_json(tmp_path / "two.json")
+    (tmp_path / "aims").mkdir()
+    (tmp_path / "aims" / "aims.json").write_text(AIMS)
+    (tmp_path / "words.md").write_text("## In plain words\n\nTrust it.\n")
+    page = results_page(tmp_path)
+    assert "| letters, MRR | last act 0.500 | 0.250 | 0.300 | **missed** |" in page
+    assert "| letters, a rule and more | last act 0.500 | 0.750 | 0.550 | met |" in page
+    assert page.index("met |") < page.index("Trust it.") < page.index("## letters, protocol")
+
+
+def test_studies_have_one_table(tmp_path):
+    results = [record(0, 0.6), record(1, 0.8)]
+    for result in results:
+        result.validation = {"TADGE": {"links mrr": 0.5 + result.seeds[0] / 10}, "last act": {}}
+        result.times = {"TADGE": {"fit": 20.0}, "last act": {"fit": 0.5}}
+        result.notes = ["All that was tried."]
+    (tmp_path / "studies").mkdir()
+    combine(results).to_json(tmp_path / "studies" / "letters-approaches.json")
+    page = results_page(tmp_path)
+    assert "## letters, study: approaches\n\nAll that was tried. 2 seeds;" in page
+    assert "| | links (random): MRR, validation | links (random): MRR, test | learning, s |" in page
+    assert "| TADGE | 0.550 | 0.700 | 20.0 |" in page
+    assert "| last act | - | 0.500 | 0.500 |" in page
+
+
 def test_the_page_in_the_docs_is_made_from_the_records():
     page = DOCS / "results.md"
     if not (DOCS / "results").is_dir():
@@ -70,5 +103,5 @@ def test_the_page_in_the_docs_is_made_from_the_records():
 
 def test_no_record_is_of_a_place():
     """Records name data, not the folder they were read from."""
-    for place in (DOCS / "results").glob("*.json"):
+    for place in (DOCS / "results").rglob("*.json"):
         assert not re.search(r"/(home|work|tmp|root)/", place.read_text(encoding="utf-8")), place.name

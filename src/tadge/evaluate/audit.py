@@ -24,7 +24,7 @@ from tadge.graph import TemporalGraph
 from tadge.history import history_of
 from tadge.kernels import Days, Ints
 from tadge.seeding import check_seed, stream
-from tadge.units import Moment, date_text, moment
+from tadge.units import Moment, date_text, moment, squash
 from tadge.walks.split import without_events
 
 FALSE_ALARM = 1e-6  # that an honest method fails by bad luck, per audit
@@ -190,14 +190,21 @@ class _Auditor:
             return self.method
 
     def _ask(self, twin: Any, call: str, graph: TemporalGraph, src: Ints, dst: Ints, at: Days) -> Answers:
+        """Ask one call; ToE in both units, of which comes the mean, squashed: a change in either shows."""
+        if call != "predict_toe":
+            return self._answer(twin, call, graph, src, dst, at)
+        squashed, days = (self._answer(twin, call, graph, src, dst, at, squashed=unit) for unit in (True, False))
+        return (squashed + squash(days.astype(np.float64))) / 2
+
+    def _answer(
+        self, twin: Any, call: str, graph: TemporalGraph, src: Ints, dst: Ints, at: Days, **unit: bool
+    ) -> Answers:
         """Ask one call, and look at what comes back: (n,) numbers, or (2 n, D) for `embed` of both ends."""
         try:
             if call == "embed":
                 answer = twin.embed(np.concatenate([src, dst]), np.concatenate([at, at]), graph=graph, **self.quiet)
-            elif call == "score_links":
-                answer = twin.score_links(src.copy(), dst.copy(), at.copy(), graph=graph)
             else:
-                answer = twin.predict_toe(src.copy(), dst.copy(), at.copy(), graph=graph, squashed=True)
+                answer = getattr(twin, call)(src.copy(), dst.copy(), at.copy(), graph=graph, **unit)
             array: Answers = np.asarray(answer.detach().cpu() if hasattr(answer, "detach") else answer)
         except (TadgeError, MemoryError):
             raise

@@ -317,7 +317,7 @@ def _add(
 def _who_and_when(
     result: Result, plan: Plan, answers: Mapping[str, Answers], groups: Groups, model: str | None
 ) -> None:
-    """Ask for both at once, of the events that have a ToE and were asked about in both ways."""
+    """Ask for both at once, of the events that have a ToE and were asked about in both ways; ToE as guessed in days."""
     _, link, timed = np.intersect1d(plan.links.event, plan.toe.event, assume_unique=True, return_indices=True)
     if not link.size:
         return
@@ -329,10 +329,10 @@ def _who_and_when(
         pairs[BEST_RULES], result.kinds[BEST_RULES] = (who, when), "rule"
         result.notes.append(f"{BEST_RULES}: {who} for links and {when} for ToE, chosen on the validation period")
     measured = {
-        name: when_columns(answers[one]["links (random)"][link], answers[other]["toe squashed"][timed], toe)
+        name: when_columns(answers[one]["links (random)"][link], squash(answers[other]["toe days"][timed]), toe)
         for toe in (plan.toe.toe[timed],)
         for name, (one, other) in pairs.items()
-        if "links (random)" in answers[one] and "toe squashed" in answers[other]
+        if "links (random)" in answers[one] and "toe days" in answers[other]
     }
     own = {name: chosen[link] for name, chosen in groups.items()}
     _add(result, plan, "who-and-when", measured, link.size, own, model)

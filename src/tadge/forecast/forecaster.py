@@ -32,12 +32,14 @@ class Forecaster:
     Attributes:
         scales: what is a short and what is a long time.
         links: scores links.
-        toe: guess squashed ToEs.
+        toe: guess squashed ToEs, their mean.
+        toe_median: guess their median: half of such links come sooner.
     """
 
     scales: Scales
     links: LinkHead
     toe: Trees
+    toe_median: Trees
 
     @classmethod
     def learn(cls, graph: TemporalGraph, steps: int, seed: int, part: Part) -> Forecaster:
@@ -47,7 +49,7 @@ class Forecaster:
             links = learn_links(graph, scales, steps, seed, report)
         with part("how long edges take"):
             toe = learn_toe(graph, scales, seed)
-        return cls(scales, links, toe)
+        return cls(scales, links, *toe)
 
     @torch.inference_mode()
     def score_links(self, graph: TemporalGraph, src: Ints, dst: Ints, at: Days) -> npt.NDArray[np.float32]:
@@ -59,11 +61,15 @@ class Forecaster:
             found[cut] = self.links(filled)[: len(columns)].numpy()
         return found
 
-    def guess_toe(self, graph: TemporalGraph, src: Ints, dst: Ints, at: Days) -> Days:
+    def guess_toe(self, graph: TemporalGraph, src: Ints, dst: Ints, at: Days, *, median: bool = False) -> Days:
         """Guess squashed ToEs, (n,), of src -> dst, where dst has joined last at or before `at`."""
-        memory, found = memory_of(graph, self.scales), np.empty(src.size)
+        trees, memory, found = (
+            self.toe_median if median else self.toe,
+            memory_of(graph, self.scales),
+            np.empty(src.size),
+        )
         for cut in _cuts(src.size):
-            found[cut] = self.toe.guess(_columns(memory, src[cut], dst[cut], at[cut]))
+            found[cut] = trees.guess(_columns(memory, src[cut], dst[cut], at[cut]))
         return found
 
     # -- disk ---------------------------------------------------------------------------------------------------------
@@ -72,7 +78,10 @@ class Forecaster:
         """Give all that was learned as tensors."""
         found = {"scales": torch.tensor([self.scales.tick, *self.scales.lately], dtype=torch.float64)}
         found |= {f"links.{key}": value for key, value in self.links.state_dict().items()}
-        return found | {f"toe.{one.name}": torch.from_numpy(getattr(self.toe, one.name)) for one in fields(Trees)}
+        for name in ("toe", "toe_median"):
+            trees = getattr(self, name)
+            found |= {f"{name}.{one.name}": torch.from_numpy(getattr(trees, one.name)) for one in fields(Trees)}
+        return found
 
     @classmethod
     def of(cls, tensors: dict[str, Tensor]) -> Forecaster:
@@ -87,8 +96,11 @@ class Forecaster:
         tick, *lately = times.tolist()
         links = LinkHead(WIDTH)
         links.load_state_dict(own("links"))
-        toe = Trees(**{name: value.numpy() for name, value in own("toe").items()})
-        return cls(Scales(tick, tuple(lately)), links.eval(), toe.checked())
+        toe, median = (
+            Trees(**{part: value.numpy() for part, value in own(name).items()}).checked()
+            for name in ("toe", "toe_median")
+        )
+        return cls(Scales(tick, tuple(lately)), links.eval(), toe, median)
 
 
 def _columns(memory: Memory, src: Ints, dst: Ints, at: Days) -> Columns:

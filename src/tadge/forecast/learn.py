@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TypeVar
 
 import numba
@@ -13,12 +14,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from tadge.forecast.heads import LinkHead
-from tadge.forecast.memory import COLUMNS, WIDTH, Memory, Scales, memory_of, pair_columns
-from tadge.forecast.pairs import timed_pairs
+from tadge.forecast.memory import COLUMNS, WIDTH, Columns, Memory, Scales, memory_of, pair_columns
+from tadge.forecast.pairs import Pairs, timed_pairs
 from tadge.forecast.trees import Trees
 from tadge.graph import TemporalGraph
 from tadge.kernels import Days, Ints
 from tadge.seeding import stream
+from tadge.units import squash, unsquash
 
 Report = Callable[[int, int], None]
 Head = TypeVar("Head", bound=nn.Module)
@@ -29,6 +31,8 @@ MOST_PAIRS = 1 << 16  # ToEs learned from
 EARLY = 0.1  # of the events: while there is hardly any past, nothing is asked
 RATE, DECAY = 2e-3, 0.01
 RECENT = 0.5  # later events count more: by a factor of e within this share of all
+PACES = {0.25: 1 / 6, 0.5: 1 / 3, 2.0: 1 / 3, 4.0: 1 / 6}  # how many times as long all takes, and how often
+FEW_MOMENTS = 256  # a clock that tells no more apart is told in steps, like years: these cannot go faster or slower
 BEFORE = COLUMNS.index("src to dst")
 PASSES = 10  # at most over all events, where there are few
 
@@ -71,14 +75,39 @@ def learn_links(graph: TemporalGraph, scales: Scales, steps: int, seed: int, rep
     return head.eval()
 
 
-def learn_toe(graph: TemporalGraph, scales: Scales, seed: int) -> Trees:
-    """Learn how long edges take, each from what was known when its target joined."""
+def learn_toe(graph: TemporalGraph, scales: Scales, seed: int) -> tuple[Trees, Trees]:
+    """Learn how long edges take, each from what was known when its target joined: in the mean, and by the median."""
     pairs = timed_pairs(graph, MOST_PAIRS, seed)
     if not pairs.toe.size:
-        return Trees.none()
+        return Trees.none(), Trees.none()
     columns = pair_columns(memory_of(graph, scales), pairs.src, pairs.dst, pairs.at)
     weight = np.exp(np.arange(1 - pairs.toe.size, 1) / (RECENT * pairs.toe.size))
-    return Trees.learn(columns, pairs.toe, weight, int(stream(seed, "trees") >> np.uint64(32)))
+    rows = columns, pairs.toe, weight
+    if np.unique(graph.time[:: -(-graph.num_events // MOST_PAIRS)]).size > FEW_MOMENTS:
+        other = at_other_paces(graph, scales, pairs, seed)
+        rows = np.concatenate([columns, other[0]]), np.concatenate([pairs.toe, other[1]]), np.tile(weight, 2)
+    own = int(stream(seed, "trees") >> np.uint64(32))
+    return Trees.learn(*rows, own), Trees.learn(*rows, own, "absolute_error")
+
+
+def at_other_paces(graph: TemporalGraph, scales: Scales, pairs: Pairs, seed: int) -> tuple[Columns, Days]:
+    """See each edge again as if all had gone faster or slower: columns, (n, WIDTH), and squashed ToEs, (n,).
+
+    So what is learned is how long edges take beside other spans, which holds where all slows down, rather than how
+    long they took in those days.
+    """
+    rng, columns, toe = np.random.default_rng(int(stream(seed, "paces"))), np.empty((pairs.toe.size, WIDTH)), pairs.toe
+    pace = rng.choice(list(PACES), toe.size, p=list(PACES.values()))
+    for factor in PACES:
+        own = np.flatnonzero(pace == factor)
+        memory = memory_of(at_pace(graph, factor), scales)
+        columns[own] = pair_columns(memory, pairs.src[own], pairs.dst[own], factor * pairs.at[own])
+    return columns.astype(np.float32), squash(pace * unsquash(toe))
+
+
+def at_pace(graph: TemporalGraph, factor: float) -> TemporalGraph:
+    """Let everything take so many times as long."""
+    return replace(graph, time=factor * graph.time, toe=factor * graph.toe, tov_times=factor * graph.tov_times)
 
 
 def _enough(steps: int, count: int, batch: int) -> int:

@@ -14,6 +14,7 @@ from tadge.forecast.memory import WIDTH, Columns
 from tadge.kernels import Days, Ints
 
 TREES = 300
+STEPS = 255  # in which the values of a column are told apart
 SETTINGS = {
     **{"learning_rate": 0.03, "max_leaf_nodes": 15, "min_samples_leaf": 50, "l2_regularization": 10.0},
     "max_features": 0.3,
@@ -48,12 +49,19 @@ class Trees:
         return cls(np.full(1, 0.5), whole, whole, real, whole, whole, real)
 
     @classmethod
-    def learn(cls, columns: Columns, target: Days, weight: Days, seed: int) -> Trees:
-        """Learn from columns, (n, F), without NaN, a target, (n,), and how much each row counts, (n,)."""
+    def learn(cls, columns: Columns, target: Days, weight: Days, seed: int, loss: str = "squared_error") -> Trees:
+        """Learn from columns, (n, F), without NaN, a target, (n,), and how much each row counts, (n,).
+
+        The loss makes them guess the mean, or, with "absolute_error", the median. Each column is seen in steps of our
+        own: scikit-learn makes them from the weights, which takes long.
+        """
         from sklearn.ensemble import HistGradientBoostingRegressor
 
-        model = HistGradientBoostingRegressor(max_iter=TREES, early_stopping=False, random_state=seed, **SETTINGS)
-        model.fit(columns, target, sample_weight=weight)
+        steps = [steps_of(column) for column in columns.T]
+        codes = [np.searchsorted(own, column) for own, column in zip(steps, columns.T, strict=True)]
+        settings = SETTINGS | {"max_iter": TREES, "loss": loss, "early_stopping": False, "random_state": seed}
+        model = HistGradientBoostingRegressor(**settings)
+        model.fit(np.stack(codes, axis=1).astype(np.float32), target, sample_weight=weight)
         nodes = [each[0].nodes for each in model._predictors]
         start = np.cumsum([0, *(len(each) for each in nodes)])[:-1]
         shift = np.repeat(start, [len(each) for each in nodes])
@@ -62,7 +70,10 @@ class Trees:
         column = np.where(leaf, -1, every["feature_idx"]).astype(np.int64)
         left, right = (every[side].astype(np.int64) + shift for side in ("left", "right"))
         base = np.asarray(model._baseline_prediction, np.float64).reshape(1)
-        return cls(base, start, column, every["num_threshold"].copy(), left, right, every["value"].copy())
+        least = np.zeros(column.size)  # "up to step 3 and a half" is "up to the value of step 3"
+        for node in np.flatnonzero(~leaf):
+            least[node] = steps[column[node]][int(every["num_threshold"][node])]
+        return cls(base, start, column, least, left, right, every["value"].copy())
 
     def checked(self) -> Trees:
         """Return these trees; a ValueError where they would lead astray: what is read from a file may be anything."""
@@ -89,6 +100,14 @@ class Trees:
         found = np.full(len(columns), self.base[0])
         climb(self.start, self.column, self.least, self.left, self.right, self.value, columns, found)
         return found
+
+
+def steps_of(column: Columns) -> Columns:
+    """Find at most STEPS values, the largest among them, that split a column into parts of about equal size."""
+    values = np.unique(column)
+    if values.size <= STEPS:
+        return values
+    return np.unique(np.quantile(column, np.arange(1, STEPS + 1) / STEPS, method="inverted_cdf"))
 
 
 @numba.njit(cache=True, nogil=True)

@@ -7,9 +7,10 @@ import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from tadge.config import ModelConfig, TrainConfig, WalkConfig
-from tadge.evaluate.figures import Figure
+from tadge.evaluate.figures import Figure, smaller_is_better
 from tadge.evaluate.result import Result, label, number
 from tadge.evaluate.table import MEANING, asked
 
@@ -23,11 +24,69 @@ unit, 2 arctan(days) / pi, unless days are named.
 
 
 def results_page(folder: Path) -> str:
-    """Write all records of a folder as one page."""
-    parts = [HEAD]
-    for place in sorted(folder.glob("*.json")):
-        parts += _section(Result.from_json(place))
+    """Write all records of a folder as one page.
+
+    Its parts: what was aimed at, `aims/aims.json`; what it all means, `words.md`; the records; and those of studies,
+    where many ways to learn are compared, in the folder `studies`.
+    """
+    records = {place.stem: Result.from_json(place) for place in sorted(folder.glob("*.json"))}
+    parts, words, aims = [HEAD], folder / "words.md", folder / "aims" / "aims.json"
+    if aims.exists():
+        parts += _aims(records, json.loads(aims.read_text(encoding="utf-8")))
+    if words.exists():
+        parts.append(words.read_text(encoding="utf-8"))
+    for result in records.values():
+        parts += _section(result)
+    for place in sorted((folder / "studies").glob("*.json")):
+        parts += _study(place.stem, Result.from_json(place))
     return "\n".join(parts)
+
+
+def _aims(records: dict[str, Result], aims: list[dict[str, Any]]) -> Iterator[str]:
+    """Say what was aimed at and how far it was reached; an aim is a figure, or a share `by` above that of a rule."""
+    lines = ["| forecast | best free rule | TADGE | aim | |", "|---|---|---|---|---|"]
+    for aim in aims:
+        result, task, metric = records[aim["record"]], aim["task"], aim["metric"]
+        found = {name: result.methods[name][task][metric]["value"] for name in result.rows(task)}
+        rule = aim.get("over") or next(name for name in found if result.kinds[name] == "rule")
+        wanted = aim.get("aim") or found[rule] * (1 + aim["by"])
+        met = found["TADGE"] <= wanted if smaller_is_better(metric) else found["TADGE"] >= wanted
+        cells = f"{rule} {number(found[rule])}", number(found["TADGE"]), number(wanted), "met" if met else "**missed**"
+        lines.append(f"| {aim['what']} | " + " | ".join(cells) + " |")
+    yield "## What was aimed at\n"
+    yield "\n".join(lines) + "\n"
+
+
+def _study(name: str, result: Result) -> Iterator[str]:
+    """Put all ways of a study into one table: validation, test, seconds."""
+    rows: dict[str, list[str]] = {method: [] for method in result.methods}
+    heads: list[str] = []
+    seen: set[str] = set()
+
+    def add(head: str, found: dict[str, float | None]) -> None:
+        if any(value is not None for value in found.values()):
+            heads.append(head)
+            for method, value in found.items():
+                rows[method].append("-" if value is None else number(value))
+
+    for task, about in result.tasks.items():
+        main, kind = about["main"], task.partition(" ")[0]
+        if kind not in seen:
+            early = {one: result.validation[one].get(f"{kind} {main}") for one in rows}
+            add(f"{'links (random)' if kind == 'links' else kind}: {label(main)}, validation", early)
+            seen.add(kind)
+        figures = {one: result.methods[one].get(task, {}).get(main) for one in rows}
+        add(
+            f"{task}: {label(main)}, test",
+            {one: figure["value"] if figure else None for one, figure in figures.items()},
+        )
+    add("learning, s", {one: result.times[one].get("fit") for one in rows})
+    about_data, seeds = result.data["name"], len(result.seeds)
+    yield f"## {about_data}, study: {name.removeprefix(about_data).strip('-')}\n"
+    yield f"{result.notes[0]} {seeds} seed{'s' if seeds > 1 else ''}; {result.seconds:,.0f} s in all.\n"
+    lines = ["| | " + " | ".join(heads) + " |", "|---" * (len(heads) + 1) + "|"]
+    lines += [f"| {method} | " + " | ".join(cells) + " |" for method, cells in rows.items()]
+    yield "\n".join(lines) + "\n"
 
 
 def _section(result: Result) -> Iterator[str]:

@@ -1,0 +1,88 @@
+"""ToE by a Transformer on tokens: the latest events of both ends, with no column made by hand."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+import torch
+from torch import nn
+
+from tadge.forecast.learn import descend, seeded
+from tadge.forecast.memory import Scales, memory_of
+from tadge.forecast.pairs import timed_pairs
+from tadge.graph import TemporalGraph
+from tadge.history import end_of
+
+LATEST = 12  # events of each end
+WIDTH = 8  # there, direction, is it the partner, log time since, log gap to the next, which end, ToE, has a ToE
+EPOCHS, ROWS, RATE, MOST = 10, 256, 1e-3, 40_000
+
+
+@numba.njit(cache=True)
+def fill(memory, src, dst, at, found):
+    """Write the latest events of dst, then of src, in any role: (n, 2 LATEST, WIDTH)."""
+    for q in range(src.size):
+        for which in range(2):
+            node, partner = (dst[q], src[q]) if which == 0 else (src[q], dst[q])
+            acts, links = memory.acts, memory.links
+            one = end_of(acts.time, acts.start[node], acts.start[node + 1], at[q]) - 1
+            two = end_of(links.time, links.start[node], links.start[node + 1], at[q]) - 1
+            after = at[q]
+            for k in range(LATEST):
+                acted, linked = one >= acts.start[node], two >= links.start[node]
+                if not (acted or linked):
+                    break
+                act = acted and (not linked or acts.time[one] >= links.time[two])
+                side, place = (acts, one) if act else (links, two)
+                one, two = (one - 1, two) if act else (one, two - 1)
+                token = found[q, which * LATEST + k]
+                token[0], token[1], token[2] = 1.0, act, side.other[place] == partner
+                token[3] = np.log1p((at[q] - side.time[place]) / memory.tick) / 8
+                token[4] = np.log1p((after - side.time[place]) / memory.tick) / 8
+                after = side.time[place]
+                token[5], token[7] = which, not np.isnan(side.toe[place])
+                token[6] = side.toe[place] if token[7] else 0.0
+
+
+class Net(nn.Module):
+    def __init__(self, width: int = 64) -> None:
+        super().__init__()
+        self.enter = nn.Linear(WIDTH, width)
+        self.place = nn.Parameter(0.02 * torch.randn(2 * LATEST + 1, width))
+        layer = nn.TransformerEncoderLayer(width, 4, 2 * width, 0.1, batch_first=True, norm_first=True)
+        self.layers = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+        self.head = nn.Sequential(nn.Linear(width, width), nn.GELU(), nn.Linear(width, 1))
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        rows = nn.functional.pad(self.enter(tokens), (0, 0, 1, 0)) + self.place
+        missing = nn.functional.pad(tokens[:, :, 0] == 0, (1, 0))
+        return self.head(self.layers(rows, src_key_padding_mask=missing)[:, 0])[:, 0]
+
+
+class Tokens:
+    def __init__(self, name: str, seed: int) -> None:
+        self.name, self.seed = name, seed
+
+    def tokens(self, graph: TemporalGraph, src, dst, at) -> torch.Tensor:
+        found = np.zeros((src.size, 2 * LATEST, WIDTH), np.float32)
+        fill(memory_of(graph, self.scales), src, dst, at, found)
+        return torch.from_numpy(found)
+
+    def fit(self, graph: TemporalGraph) -> Tokens:
+        self.scales, pairs = Scales.of(graph), timed_pairs(graph, MOST, self.seed)
+        tokens, toe = self.tokens(graph, pairs.src, pairs.dst, pairs.at), torch.from_numpy(pairs.toe).float()
+        self.net, rng = seeded(Net, self.seed, "tokens"), np.random.default_rng(self.seed)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self.seed)
+            for _ in descend(self.net, RATE, EPOCHS * len(toe) // ROWS, lambda done, total: None):
+                some = torch.from_numpy(rng.integers(0, len(toe), ROWS))
+                ((self.net(tokens[some]) - toe[some]) ** 2).mean().backward()
+        self.net.eval()
+        return self
+
+    @torch.inference_mode()
+    def predict_toe(self, src, dst, at, *, graph, squashed):
+        parts = [slice(first, first + 4096) for first in range(0, src.size, 4096)]
+        found = torch.cat([self.net(self.tokens(graph, src[part], dst[part], at[part])) for part in parts])
+        guess = found.double().numpy().clip(0.0, 1.0 - 1e-9)
+        return guess if squashed else np.tan(np.pi / 2 * guess)
