@@ -200,6 +200,7 @@ def test_help_mentions_every_option(run, monkeypatch):
         "methods",
         "against",
         "seeds",
+        "most",
         "refit",
         "no-control",
         "model",

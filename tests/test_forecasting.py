@@ -155,6 +155,17 @@ def test_without_steps_links_are_products_and_toe_is_linear():
     )
 
 
+def test_forecasts_of_pairs_do_not_depend_on_vectors(model):
+    """Only on the graph and the seed: records of them can be made with few walks."""
+    other = make(epochs=1, init="random").fit(forum(), progress=False)
+    src, dst, at = some(model.graph_)
+    assert not np.array_equal(model.embed(), other.embed())
+    assert np.array_equal(model.score_links(src, dst, at), other.score_links(src, dst, at))
+    for squashed in (True, False):
+        one, two = (each.predict_toe(src, dst, at, squashed=squashed) for each in (model, other))
+        assert np.array_equal(one, two)
+
+
 def test_vectors_do_not_depend_on_forecasts(model):
     other = make(forecast_steps=0).fit(forum(), progress=False)
     assert np.array_equal(model.embed(), other.embed())

@@ -12,7 +12,7 @@ from answering import Broken, Constant, Learned, Oracle, Places, Recency
 from small import forum, network, rebuilt, training, walking
 from tadge import TADGE
 from tadge.errors import ConfigError, InputError
-from tadge.evaluate import entrants, forecast
+from tadge.evaluate import entrants
 from tadge.evaluate.classes import as_labels, class_questions, classify
 from tadge.evaluate.questions import link_questions, toe_questions
 from tadge.evaluate.tasks import rank_links
@@ -443,9 +443,29 @@ def test_what_cannot_be_asked_is_said():
 
 
 def test_a_sample_is_said(graph):
-    result = forecast.judge(Constant(), graph, ("links", "who-and-when"), None, 0, methods=[], most=40)
+    result = tadge.evaluate(Constant(), graph, tasks=("links", "who-and-when"), methods=[], most=40)
     assert result.tasks["links (random)"]["questions"] == 40
+    assert result.config["most"] == 40
     assert any("links: 40 of 105 test events were asked about" in note for note in result.notes)
+    result = tadge.evaluate(Constant(), graph, tasks="links", methods=[], most=0)
+    assert result.tasks["links (random)"]["questions"] == 105
+    with pytest.raises(ConfigError, match="most: value too small"):
+        tadge.evaluate(Constant(), graph, tasks="links", methods=[], most=-1)
+
+
+def test_when_is_asked_in_days(graph):
+    """A method may guess one thing squashed, where its mean counts, and another in days."""
+
+    class Two(Oracle):
+        def predict_toe(self, src, dst, at, *, graph, squashed):
+            days = super().predict_toe(src, dst, at, graph=graph, squashed=False)
+            return np.full(src.size, 0.99) if squashed else days
+
+    result = tadge.evaluate(Two(), graph, methods=[])
+    oracle = tadge.evaluate(Oracle(), graph, methods=[])
+    assert value(result, "oracle", "toe", "rmse") > 0.3
+    assert value(result, "oracle", "toe", "rmse days") == value(oracle, "oracle", "toe", "rmse days")
+    assert value(result, "oracle", "who-and-when", "within 0.05") == 1.0
 
 
 # -- other graphs, memory, progress -----------------------------------------------------------------------------------
