@@ -169,5 +169,5 @@ def test_help_teaches(monkeypatch, capsys):
     assert not done.value.code
     flat = " ".join(capsys.readouterr().out.split())
     assert "Example: tadge audit my_method.py:MyMethod edges.csv" in flat
-    for option in ("--cuts", "--queries", "--seed", "--test-from", "--json", "--no-fit", "--tolerance"):
+    for option in ("--cuts", "--queries", "--seed", "--test-from", "--json", "--no-fit", "--tolerance", "--calls"):
         assert option in flat

@@ -472,6 +472,7 @@ def audit(
     queries: Annotated[int, typer.Option(help="Questions at each of them.", min=1)] = 64,
     seed: Annotated[int, typer.Option(help="The same seed gives the same cuts and questions.")] = 0,
     tolerance: Annotated[float, typer.Option(help="Largest difference between two answers that passes.")] = 0.0,
+    calls: Annotated[str, typer.Option(help="What to ask of it, with commas.")] = "embed,score_links,predict_toe",
     test_from: Annotated[
         str | None,
         typer.Option(help="When your test period begins (a date, or a number of days): nothing of it may be learned."),
@@ -510,6 +511,7 @@ def audit(
         queries=queries,
         seed=seed,
         tolerance=tolerance,
+        calls=_names(calls),
         train=train,
         test_from=until,
         progress=not quiet,

@@ -281,6 +281,34 @@ def test_tolerance():
     assert (report.findings[4].check, report.findings[4].call) == ("future deleted", "score_links")
 
 
+def test_only_what_is_wanted_is_asked():
+    """A leak in vectors does not fail an audit of links."""
+
+    class Leaks(Counts):
+        def embed(self, nodes, at, *, graph):
+            return super().embed(nodes, at, graph=graph) + graph.num_events
+
+    assert not audit(Leaks(), forum(), cuts=2, queries=8).passed
+    report = audit(Leaks(), forum(), cuts=2, queries=8, calls=("score_links", "predict_toe"))
+    assert report.passed
+    assert {one.call for one in report.findings} == {"score_links", "predict_toe"}
+    assert "not asked: embed" in report.notes
+    with pytest.raises(ConfigError, match="calls: unknown call; expected some of embed, score_links, predict_toe"):
+        audit(Leaks(), forum(), calls=("embed", "guess"))
+    with pytest.raises(InputError, match="nothing to ask it; expected embed"):
+        audit(Remembers(), forum(), calls="embed")
+
+
+def test_a_toe_in_days_is_asked_for_too():
+    class Late(Counts):
+        def predict_toe(self, src, dst, at, *, graph, squashed):
+            found = super().predict_toe(src, dst, at, graph=graph, squashed=squashed)
+            return found if squashed else found + graph.num_events
+
+    report = audit(Late(), forum(), cuts=2, queries=8, calls="predict_toe")
+    assert not report.passed
+
+
 def test_a_method_is_not_asked_for_what_it_lacks():
     report = audit(Remembers(), forum(), cuts=2, queries=8)
     assert {one.call for one in report.findings} == {"score_links"}

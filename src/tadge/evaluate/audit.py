@@ -15,7 +15,7 @@ import numpy.typing as npt
 from tadge.asking import check_kind
 from tadge.config import Option
 from tadge.data.download import progress_bar
-from tadge.errors import InputError, TadgeError
+from tadge.errors import ConfigError, InputError, TadgeError
 from tadge.evaluate import worlds
 from tadge.evaluate.findings import AuditReport, Finding, Tally
 from tadge.evaluate.tasks import CALLS, can, name_of
@@ -46,6 +46,7 @@ def audit(
     queries: int = 64,
     seed: int = 0,
     tolerance: float = 0.0,
+    calls: Sequence[str] = CALLS,
     train: TemporalGraph | None = None,
     test_from: Moment | None = None,
     progress: bool | None = None,
@@ -67,12 +68,13 @@ def audit(
         queries: how many questions at each.
         seed: the same seed gives the same cuts and questions.
         tolerance: largest difference between two answers that passes.
+        calls: what to ask it: some of "embed", "score_links" and "predict_toe"; by default all that it has.
         train: the events that the method was fitted to; its `graph_` by default, where it has one.
         test_from: when the test period begins: no event of it may be among those.
         progress: False: no progress bar; it is shown where people can see it.
     """
     started = time.monotonic()
-    calls = _calls_of(method)
+    asked = _calls_of(method, calls)
     cuts, queries, tolerance = _CUTS.check(cuts), _QUERIES.check(queries), _TOLERANCE.check(tolerance)
     _check_graph(graph, "graph")
     begin = None if test_from is None else moment(test_from, graph.clock)
@@ -81,11 +83,13 @@ def audit(
     elif isinstance(getattr(method, "graph_", None), TemporalGraph):
         train = method.graph_
     history = without_events(graph, np.ones(graph.num_events, np.bool_))[0]  # a part of a graph has ToVs from before it
-    auditor = _Auditor(method, calls, history, queries, check_seed(seed), tolerance)
+    auditor = _Auditor(method, asked, history, queries, check_seed(seed), tolerance)
     with progress_bar(f"audit of {auditor.name}", progress is not False, in_bytes=False) as show:
         num_cuts = auditor.run(cuts, show)
     findings, notes = auditor.findings, auditor.notes
-    notes += [f"not asked: {call}, which {auditor.name} does not have" for call in CALLS if call not in calls]
+    for call in CALLS:
+        if call not in asked:
+            notes.append(f"not asked: {call}" + ("" if can(method, call) else f", which {auditor.name} does not have"))
     if train is not None and begin is not None:
         findings.append(_check_training(train, graph, begin))
     else:
@@ -95,13 +99,16 @@ def audit(
     return AuditReport(auditor.name, findings, notes, num_cuts, queries, seed, tolerance, graph.fingerprint, seconds)
 
 
-def _calls_of(method: Any) -> list[str]:
+def _calls_of(method: Any, wanted: Sequence[str]) -> list[str]:
     if isclass(method):
         cure = f"make one and fit it: {method.__name__}().fit(train)"
         raise InputError("this is a class", expected="a fitted method", found=method.__name__, cure=cure)
-    calls = [call for call in CALLS if can(method, call)]
+    wanted = [wanted] if isinstance(wanted, str) else wanted
+    if not wanted or set(wanted) - set(CALLS):
+        raise ConfigError("unknown call", expected="some of " + ", ".join(CALLS), found=repr(wanted), where="calls")
+    calls = [call for call in CALLS if call in wanted and can(method, call)]
     if not calls:
-        expected = "a method with embed, score_links or predict_toe"
+        expected = "a method with embed, score_links or predict_toe" if set(wanted) == set(CALLS) else ", ".join(wanted)
         raise InputError("nothing to ask it", expected=expected, found=type(method).__name__, where="method")
     return calls
 
