@@ -68,7 +68,7 @@ class Links:
         scales = Scales.of(graph)
         with changed(**self.changes):
             head = learn.learn_links(graph, scales, STEPS, self.seed, silent)
-        self.forecaster = Forecaster(scales, head, Trees.none())
+        self.forecaster = Forecaster(scales, head, Trees.none(), Trees.none())
         return self
 
     def score_links(self, src, dst, at, *, graph):
@@ -150,11 +150,14 @@ class WithVectors(Links):
             return super().score_links(src, dst, at, graph=graph)
 
 
-class ByMean(Default):
-    """What `fit` learns, ToE in days by the mean too."""
+class ByMean:
+    """What another says, that stands before it and has learned, but ToE in days by the mean too."""
+
+    def __init__(self, name: str, other) -> None:
+        self.name, self.score_links, self.other = name, other.score_links, other
 
     def predict_toe(self, src, dst, at, *, graph, squashed):
-        guess = super().predict_toe(src, dst, at, graph=graph, squashed=True)
+        guess = self.other.predict_toe(src, dst, at, graph=graph, squashed=True)
         return guess if squashed else unsquash(guess)
 
 
@@ -242,9 +245,9 @@ def approaches(name: str, graph: TemporalGraph, seed: int) -> list:
     found += [
         Toe("ToE: at its own pace only", seed, PACES={1.0: 1.0}),
         Toe("ToE: all count alike", seed, RECENT=1e6),
-        Toe("ToE: with the clock", seed, with_clock),
+        Toe("ToE: with the clock", seed, with_clock, WIDTH=WIDTH + 1),
         Toe("ToE: without ages and counts", seed, without_ages),
-        ByMean("default, by the mean in days too", seed),
+        ByMean("default, by the mean in days too", default),
         Rules("best rules", rule, seed, median=False),
         Rules("best rules, by the median in days", rule, seed, median=True),
     ]
