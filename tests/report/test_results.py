@@ -63,7 +63,8 @@ def test_several_seeds_and_files(tmp_path):
 
 AIMS = """[
  {"what": "letters, MRR", "record": "one", "task": "links (random)", "metric": "mrr", "aim": 0.3},
- {"what": "letters, a rule and more", "record": "two", "task": "links (random)", "metric": "mrr", "by": 0.1}
+ {"what": "letters, a rule and more", "record": "two", "task": "links (random)", "metric": "mrr", "by": 0.1},
+ {"what": "numbers", "record": "three", "task": "toe", "metric": "rmse", "aim": 0.2}
 ]"""
 
 
@@ -76,6 +77,7 @@ def test_aims_are_held_against_the_records(tmp_path):
     page = results_page(tmp_path)
     assert "| letters, MRR | last act 0.500 | 0.250 | 0.300 | **missed** |" in page
     assert "| letters, a rule and more | last act 0.500 | 0.750 | 0.550 | met |" in page
+    assert "| numbers | - | - | 0.2 | not measured |" in page
     assert page.index("met |") < page.index("Trust it.") < page.index("## letters, protocol")
 
 

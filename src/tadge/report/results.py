@@ -46,6 +46,9 @@ def _aims(records: dict[str, Result], aims: list[dict[str, Any]]) -> Iterator[st
     """Say what was aimed at and how far it was reached; an aim is a figure, or a share `by` above that of a rule."""
     lines = ["| forecast | best free rule | TADGE | aim | |", "|---|---|---|---|---|"]
     for aim in aims:
+        if aim["record"] not in records:
+            lines.append(f"| {aim['what']} | - | - | {aim.get('aim', '-')} | not measured |")
+            continue
         result, task, metric = records[aim["record"]], aim["task"], aim["metric"]
         found = {name: result.methods[name][task][metric]["value"] for name in result.rows(task)}
         rule = aim.get("over") or next(name for name in found if result.kinds[name] == "rule")
