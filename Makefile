@@ -1,12 +1,13 @@
 # make demo  - set up, run the main job on a built-in graph
 # make test  - set up, run every test (make lint: the linters alone; make bench: the benchmarks;
-#               make results: docs/results.md from the records in docs/results)
+#               make studies: every approach tried and the ablations, an hour or two; make results: docs/results.md from the
+#               records in docs/results)
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test lint bench results clean
+.PHONY: demo test lint bench studies results clean
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "tadge needs Python 3.11 or newer: make PYTHON=/path/to/python3.11")'
@@ -37,6 +38,10 @@ test: lint
 bench: $(VENV)/.dev
 	$(PIP) --editable '.[dev,bench]'
 	@for name in ingest walks initialise training depth forecast; do echo "== $$name"; $(BIN)/python benchmarks/$$name.py || exit 1; done
+
+studies: $(VENV)/.dev
+	$(BIN)/python benchmarks/ablate.py
+	@for name in bitcoin-otc college-msg; do $(BIN)/python benchmarks/approaches.py $$name || exit 1; done
 
 results: $(VENV)/.core
 	$(BIN)/python -m tadge.report.results docs/results > docs/results.md.part

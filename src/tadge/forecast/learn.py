@@ -96,13 +96,13 @@ def at_other_paces(graph: TemporalGraph, scales: Scales, pairs: Pairs, seed: int
     So what is learned is how long edges take beside other spans, which holds where all slows down, rather than how
     long they took in those days.
     """
-    rng, columns, toe = np.random.default_rng(int(stream(seed, "paces"))), np.empty((pairs.toe.size, WIDTH)), pairs.toe
-    pace = rng.choice(list(PACES), toe.size, p=list(PACES.values()))
+    rng, columns = np.random.default_rng(int(stream(seed, "paces"))), np.empty((pairs.toe.size, WIDTH), np.float32)
+    pace = rng.choice(list(PACES), pairs.toe.size, p=list(PACES.values()))
     for factor in PACES:
         own = np.flatnonzero(pace == factor)
         memory = memory_of(at_pace(graph, factor), scales)
         columns[own] = pair_columns(memory, pairs.src[own], pairs.dst[own], factor * pairs.at[own])
-    return columns.astype(np.float32), squash(pace * unsquash(toe))
+    return columns, squash(pace * unsquash(pairs.toe))
 
 
 def at_pace(graph: TemporalGraph, factor: float) -> TemporalGraph:
