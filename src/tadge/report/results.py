@@ -29,7 +29,8 @@ def results_page(folder: Path) -> str:
     Its parts: what was aimed at, `aims/aims.json`; what it all means, `words.md`; the records; and those of studies,
     where many ways to learn are compared, in the folder `studies`.
     """
-    records = {place.stem: Result.from_json(place) for place in sorted(folder.glob("*.json"))}
+    names = sorted(place.stem for place in folder.glob("*.json"))
+    records = {name: Result.from_json(folder / f"{name}.json") for name in names}
     parts, words, aims = [HEAD], folder / "words.md", folder / "aims" / "aims.json"
     if aims.exists():
         parts += _aims(records, json.loads(aims.read_text(encoding="utf-8")))
@@ -94,8 +95,10 @@ def _study(name: str, result: Result) -> Iterator[str]:
 
 def _section(result: Result) -> Iterator[str]:
     data, seeds = result.data, len(result.seeds)
-    yield f"## {data['name']}, protocol {result.protocol}\n"
-    learned = " Learned from the first 85% of the events." if result.config.get("refit") else ""
+    title, learned = f"## {data['name']}, protocol {result.protocol}", ""
+    if result.config.get("refit"):
+        title, learned = f"{title}, learned from 85%", " Learned from the first 85% of the events."
+    yield f"{title}\n"
     yield (
         f"{MEANING[result.protocol]}{learned} {data['nodes']:,} nodes, {data['events']:,} events; "
         f"{seeds} seed{'s' if seeds > 1 else ''}; {result.seconds:,.0f} s in all, {result.peak_memory_mb:,.0f} MB at "
