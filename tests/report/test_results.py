@@ -85,15 +85,15 @@ def test_studies_have_one_table(tmp_path):
     results = [record(0, 0.6), record(1, 0.8)]
     for result in results:
         result.validation = {"TADGE": {"links mrr": 0.5 + result.seeds[0] / 10}, "last act": {}}
-        result.times = {"TADGE": {"fit": 20.0}, "last act": {"fit": 0.5}}
-        result.notes = ["All that was tried."]
+        result.times = {"TADGE": {"fit": 20.0}, "last act": {"fit": 0.0}}
+        result.notes = ["All that was tried.", "something to know"]
     (tmp_path / "studies").mkdir()
     combine(results).to_json(tmp_path / "studies" / "letters-approaches.json")
     page = results_page(tmp_path)
     assert "## letters, study: approaches\n\nAll that was tried. 2 seeds;" in page
     assert "| | links (random): MRR, validation | links (random): MRR, test | learning, s |" in page
     assert "| TADGE | 0.550 | 0.700 | 20.0 |" in page
-    assert "| last act | - | 0.500 | 0.500 |" in page
+    assert "| last act | - | 0.500 | - |\n\n- something to know\n" in page
 
 
 def test_the_page_in_the_docs_is_made_from_the_records():

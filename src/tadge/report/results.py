@@ -84,13 +84,16 @@ def _study(name: str, result: Result) -> Iterator[str]:
             f"{task}: {label(main)}, test",
             {one: figure["value"] if figure else None for one, figure in figures.items()},
         )
-    add("learning, s", {one: result.times[one].get("fit") for one in rows})
+    seconds = {one: result.times[one].get("fit", 0.0) for one in rows}
+    add("learning, s", {one: value if value >= 0.01 else None for one, value in seconds.items()})
     about_data, seeds = result.data["name"], len(result.seeds)
     yield f"## {about_data}, study: {name.removeprefix(about_data).strip('-')}\n"
     yield f"{result.notes[0]} {seeds} seed{'s' if seeds > 1 else ''}; {result.seconds:,.0f} s in all.\n"
     lines = ["| | " + " | ".join(heads) + " |", "|---" * (len(heads) + 1) + "|"]
     lines += [f"| {method} | " + " | ".join(cells) + " |" for method, cells in rows.items()]
     yield "\n".join(lines) + "\n"
+    if result.notes[1:]:
+        yield "\n".join(f"- {note}" for note in result.notes[1:]) + "\n"
 
 
 def _section(result: Result) -> Iterator[str]:
