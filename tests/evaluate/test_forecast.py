@@ -453,6 +453,20 @@ def test_a_sample_is_said(graph):
         tadge.evaluate(Constant(), graph, tasks="links", methods=[], most=-1)
 
 
+@pytest.mark.parametrize(("forecaster", "times"), [(None, 1), ("one", 0)])
+def test_vectors_are_made_only_where_they_are_needed(graph, forecaster, times):
+    prepared = []
+
+    class Prepared(Constant):
+        forecaster_ = forecaster
+
+        def prepare(self, graph, *, progress):
+            prepared.append(graph)
+
+    tadge.evaluate(Prepared(), graph, methods=[], tasks=("links", "toe"))
+    assert prepared == [graph] * times
+
+
 def test_when_is_asked_in_days(graph):
     """A method may guess one thing squashed, where its mean counts, and another in days."""
 

@@ -223,8 +223,8 @@ def _ask(entrant: Entrant, plan: Plan, folder: Path | None, show: Show) -> Answe
 
 
 def _prepare(method: Method, plan: Plan, timed: Callable[..., Any]) -> None:
-    """Let a method that can do so make what all questions about a graph need, once."""
-    if can(method, "prepare"):
+    """Let a method that can do so embed a graph once, where its vectors are asked for: forecasts of pairs use none."""
+    if can(method, "prepare") and (plan.classes is not None or getattr(method, "forecaster_", None) is None):
         timed("preparing", lambda report: method.prepare(plan.graph, progress=False))
 
 
