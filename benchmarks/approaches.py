@@ -1,4 +1,4 @@
-"""Every approach to forecasts that was tried, on the same questions: validation, test, seconds.
+"""The main approaches to forecasts that were tried, on the same questions: validation, test, seconds.
 
     python benchmarks/approaches.py bitcoin-otc|college-msg|jodie-wikipedia [--seeds 3] [--out docs/results/studies]
 
@@ -36,8 +36,8 @@ EARLIER = 0.6  # of what is learned from: what vectors that must not know what t
 FOLDS = 5
 GROWS = [k for k, name in enumerate(COLUMNS) if name.partition(": ")[2] in ("age", "acts", "links to it")]
 TEXT = (
-    "Every approach that was tried, learned from the first 70% of the events. Those in brackets are no forecasts: they "
-    "know what nobody can know, and show what is left to be had."
+    "The main approaches that were tried, learned from the first 70% of the events. Those in brackets are no "
+    "forecasts: they know what nobody can know, and show what is left to be had."
 )
 
 
