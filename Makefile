@@ -1,6 +1,6 @@
 # make demo  - set up, run the main job on a built-in graph
 # make test  - set up, run every test (make lint: the linters alone; make bench: the benchmarks;
-#               make studies: every approach tried and the ablations, an hour or two; make results: docs/results.md from the
+#               make studies: the main approaches and the ablations, an hour or two; make results: docs/results.md from the
 #               records in docs/results)
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV ?= .venv

@@ -18,7 +18,7 @@ import numpy as np
 from torch import nn
 
 import tadge
-from study import keep
+from study import in_unit, keep
 from tadge.baselines import make, toe
 from tadge.forecast import forecaster, learn
 from tadge.forecast.forecaster import Forecaster
@@ -27,7 +27,7 @@ from tadge.forecast.memory import COLUMNS, WIDTH, Scales, memory_of, pair_column
 from tadge.forecast.pairs import timed_pairs
 from tadge.forecast.trees import Trees
 from tadge.graph import TemporalGraph
-from tadge.units import squash, unsquash
+from tadge.units import squash
 from tokens import Tokens
 
 STEPS = tadge.TrainConfig().forecast_steps
@@ -90,8 +90,7 @@ class Toe:
     def predict_toe(self, src, dst, at, *, graph, squashed):
         """Guess the mean; in days the median."""
         trees = self.trees[0 if squashed else 1]
-        guess = trees.guess(self.columns(memory_of(graph, self.scales), src, dst, at)).clip(0.0, 1.0 - 1e-9)
-        return guess if squashed else unsquash(guess)
+        return in_unit(trees.guess(self.columns(memory_of(graph, self.scales), src, dst, at)), squashed)
 
 
 class Default(Links, Toe):
@@ -158,7 +157,7 @@ class ByMean:
 
     def predict_toe(self, src, dst, at, *, graph, squashed):
         guess = self.other.predict_toe(src, dst, at, graph=graph, squashed=True)
-        return guess if squashed else unsquash(guess)
+        return in_unit(guess, squashed)
 
 
 class Rules:
@@ -188,7 +187,7 @@ class Mean:
 
     def predict_toe(self, src, dst, at, *, graph, squashed):
         guess = np.mean([one.predict_toe(src, dst, at, graph=graph, squashed=True) for one in self.others], axis=0)
-        return guess if squashed else unsquash(guess)
+        return in_unit(guess, squashed)
 
 
 class Ceiling:
@@ -212,8 +211,7 @@ class Ceiling:
             rest, asked = among != each, own == each
             trees = Trees.learn(columns[rest], pairs.toe[rest], np.ones(np.count_nonzero(rest)), self.seed)
             guess[asked] = trees.guess(pair_columns(memory, src[asked], dst[asked], at[asked]))
-        guess = guess.clip(0.0, 1.0 - 1e-9)
-        return guess if squashed else unsquash(guess)
+        return in_unit(guess, squashed)
 
 
 class Told:
@@ -226,7 +224,7 @@ class Told:
     def predict_toe(self, src, dst, at, *, graph, squashed):
         guess = self.other.predict_toe(src, dst, at, graph=graph, squashed=True)
         guess = np.maximum(guess, squash(np.maximum(next(self.starts) - at, 0.0)))
-        return guess if squashed else unsquash(guess)
+        return in_unit(guess, squashed)
 
 
 def approaches(name: str, graph: TemporalGraph, seed: int) -> list:

@@ -6,6 +6,14 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from tadge.evaluate.result import Result, combine
+from tadge.kernels import Days
+from tadge.units import unsquash
+
+
+def in_unit(guess: Days, squashed: bool) -> Days:
+    """Give guesses of squashed ToEs, (n,), as they were asked for."""
+    guess = guess.clip(0.0, 1.0 - 1e-9)
+    return guess if squashed else unsquash(guess)
 
 
 def keep(place: Path, text: str, seeds: Iterable[int], work: Callable[[int], Result]) -> None:

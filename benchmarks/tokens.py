@@ -7,8 +7,9 @@ import numpy as np
 import torch
 from torch import nn
 
+from study import in_unit
 from tadge.forecast.learn import descend, seeded
-from tadge.forecast.memory import Scales, memory_of
+from tadge.forecast.memory import Scales, log_time, memory_of
 from tadge.forecast.pairs import timed_pairs
 from tadge.graph import TemporalGraph
 from tadge.history import end_of
@@ -37,8 +38,8 @@ def fill(memory, src, dst, at, found):
                 one, two = (one - 1, two) if act else (one, two - 1)
                 token = found[q, which * LATEST + k]
                 token[0], token[1], token[2] = 1.0, act, side.other[place] == partner
-                token[3] = np.log1p((at[q] - side.time[place]) / memory.tick) / 8
-                token[4] = np.log1p((after - side.time[place]) / memory.tick) / 8
+                token[3] = log_time(memory, at[q] - side.time[place]) / 8
+                token[4] = log_time(memory, after - side.time[place]) / 8
                 after = side.time[place]
                 token[5], token[7] = which, not np.isnan(side.toe[place])
                 token[6] = side.toe[place] if token[7] else 0.0
@@ -84,5 +85,4 @@ class Tokens:
     def predict_toe(self, src, dst, at, *, graph, squashed):
         parts = [slice(first, first + 4096) for first in range(0, src.size, 4096)]
         found = torch.cat([self.net(self.tokens(graph, src[part], dst[part], at[part])) for part in parts])
-        guess = found.double().numpy().clip(0.0, 1.0 - 1e-9)
-        return guess if squashed else np.tan(np.pi / 2 * guess)
+        return in_unit(found.double().numpy(), squashed)

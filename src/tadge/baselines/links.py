@@ -6,6 +6,7 @@ later than the moment it is asked for.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Self
 
 import numpy as np
@@ -22,7 +23,7 @@ NEGATIVES = 100  # wrong answers beside each right one
 SPANS = (3000.0, 1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0)  # decays: parts of the time that the events span
 
 
-class LinkRule:
+class LinkRule(ABC):
     """Score links: the frame of all rules below.
 
     Args:
@@ -50,8 +51,9 @@ class LinkRule:
         moments = np.asarray(at, np.float64)
         return self._score(history_of(graph), np.asarray(src, np.int64), np.asarray(dst, np.int64), moments)
 
+    @abstractmethod
     def _score(self, past: History, src: Ints, dst: Ints, at: Days) -> Days:
-        raise NotImplementedError
+        """Score pairs, (n,), from what had happened by their moments."""
 
 
 class EdgeBank(LinkRule):

@@ -70,16 +70,14 @@ class ToeRule:
         """Learn more than the mean, where a rule has more."""
 
     def _guess(self, graph: TemporalGraph, src: Ints, dst: Ints, at: Days) -> Days:
-        raise NotImplementedError
+        """Guess squashed ToEs, (n,): the mean, where a rule has no more."""
+        return np.full(src.size, self.mean_)
 
 
 class Mean(ToeRule):
     """Guess the mean."""
 
     name = "mean"
-
-    def _guess(self, graph: TemporalGraph, src: Ints, dst: Ints, at: Days) -> Days:
-        return np.full(src.size, self.mean_)
 
 
 class Median(ToeRule):
@@ -161,7 +159,7 @@ class BoostedTrees(ToeRule):
 
     def _guess(self, graph: TemporalGraph, src: Ints, dst: Ints, at: Days) -> Days:
         if self.trees_ is None or not src.size:
-            return np.full(src.size, self.mean_)
+            return super()._guess(graph, src, dst, at)
         return np.asarray(self.trees_.predict(pair_features(graph, src, dst, at)), np.float64)
 
 

@@ -83,11 +83,13 @@ def learn_toe(graph: TemporalGraph, scales: Scales, seed: int) -> tuple[Trees, T
     columns = pair_columns(memory_of(graph, scales), pairs.src, pairs.dst, pairs.at)
     weight = np.exp(np.arange(1 - pairs.toe.size, 1) / (RECENT * pairs.toe.size))
     rows = columns, pairs.toe, weight
-    if np.unique(graph.time[:: -(-graph.num_events // MOST_PAIRS)]).size > FEW_MOMENTS:
+    if graph.num_moments > FEW_MOMENTS:
         other = at_other_paces(graph, scales, pairs, seed)
         rows = np.concatenate([columns, other[0]]), np.concatenate([pairs.toe, other[1]]), np.tile(weight, 2)
-    own = int(stream(seed, "trees") >> np.uint64(32))
-    return Trees.learn(*rows, own), Trees.learn(*rows, own, "absolute_error")
+    mean, median = Trees.learn_each(
+        *rows, int(stream(seed, "trees") >> np.uint64(32)), ("squared_error", "absolute_error")
+    )
+    return mean, median
 
 
 def at_other_paces(graph: TemporalGraph, scales: Scales, pairs: Pairs, seed: int) -> tuple[Columns, Days]:

@@ -5,7 +5,9 @@ What scikit-learn learned is copied into arrays, so that a saved model is data, 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numba
 import numpy as np
@@ -52,16 +54,30 @@ class Trees:
     def learn(cls, columns: Columns, target: Days, weight: Days, seed: int, loss: str = "squared_error") -> Trees:
         """Learn from columns, (n, F), without NaN, a target, (n,), and how much each row counts, (n,).
 
-        The loss makes them guess the mean, or, with "absolute_error", the median. Each column is seen in steps of our
-        own: scikit-learn makes them from the weights, which takes long.
+        The loss makes them guess the mean, or, with "absolute_error", the median.
+        """
+        return cls.learn_each(columns, target, weight, seed, (loss,))[0]
+
+    @classmethod
+    def learn_each(
+        cls, columns: Columns, target: Days, weight: Days, seed: int, losses: Sequence[str]
+    ) -> tuple[Trees, ...]:
+        """Learn as in `learn`, once for each loss.
+
+        Each column is seen in steps of our own: scikit-learn makes them from the weights, which takes long.
         """
         from sklearn.ensemble import HistGradientBoostingRegressor
 
         steps = [steps_of(column) for column in columns.T]
         codes = [np.searchsorted(own, column) for own, column in zip(steps, columns.T, strict=True)]
-        settings = SETTINGS | {"max_iter": TREES, "loss": loss, "early_stopping": False, "random_state": seed}
-        model = HistGradientBoostingRegressor(**settings)
-        model.fit(np.stack(codes, axis=1).astype(np.float32), target, sample_weight=weight)
+        rows = np.stack(codes, axis=1).astype(np.float32)
+        settings = SETTINGS | {"max_iter": TREES, "early_stopping": False, "random_state": seed}
+        models = (HistGradientBoostingRegressor(loss=loss, **settings) for loss in losses)
+        return tuple(cls._copied(model.fit(rows, target, sample_weight=weight), steps) for model in models)
+
+    @classmethod
+    def _copied(cls, model: Any, steps: list[Columns]) -> Trees:
+        """Copy what scikit-learn learned from steps of columns, back to their values."""
         nodes = [each[0].nodes for each in model._predictors]
         start = np.cumsum([0, *(len(each) for each in nodes)])[:-1]
         shift = np.repeat(start, [len(each) for each in nodes])
