@@ -13,9 +13,10 @@ import numba
 import numpy as np
 
 from tadge.kernels import Days, Ints, Nodes
-from tadge.walks.layout import BIG, NONE, SURE, Positions, Records
+from tadge.walks.layout import BIG, GUIDE, MANY, NONE, Positions, Records
 
 DEGREE, SO_FAR, UNIFORM = 0, 1, 2
+_GUIDE = numba.from_dtype(GUIDE)
 _NUDGE = 2.0**-36  # the weight of bit 16 of a float, at most
 
 
@@ -239,14 +240,38 @@ def _fill_alias(steps: Records, begin: int, end: int, share: Days, light: Ints, 
 
 
 @numba.njit(cache=True)
-def bucket_of(mass: int, count: int, total: int) -> Any:
-    """Return the guide entry of a point of a list's mass: `count` entries cut `total` into equal parts."""
-    return min(np.int64(mass * (count / total)), count - 1)
+def open_lists(hang: Positions, lead: Positions, node_of: Nodes, num_nodes: int) -> tuple[Ints, Positions, int]:
+    """Lay out the lists of links into each node, in order of time.
+
+    Returns:
+        first: (N+1,), where each list begins.
+        opening: (O,), the first entry that leads to each occurrence; those that none leads to get entries behind all
+            lists.
+        size: entries in all.
+    """
+    first = np.zeros(num_nodes + 1, np.int64)
+    for m in range(hang.size):
+        first[node_of[hang[m]] + 1] += 1
+    for v in range(num_nodes):
+        first[v + 1] += first[v]
+    opening, at = np.full(node_of.size, NONE, np.uint32), first[:-1].copy()
+    for m in range(hang.size):
+        v = node_of[hang[m]]
+        opening[lead[m]] = min(opening[lead[m]], np.uint32(at[v]))
+        at[v] += 1
+    size: Any = hang.size
+    for o in range(node_of.size):
+        if opening[o] == NONE:
+            opening[o] = size
+            size += 1
+    return first, opening, size
 
 
 @numba.njit(cache=True)
 def fill_later(
     later: Records,
+    first: Ints,
+    opening: Positions,
     event: Positions,
     hang: Positions,
     lead: Positions,
@@ -254,73 +279,128 @@ def fill_later(
     node_of: Nodes,
     start: Ints,
     tov: Days,
-) -> tuple[Positions, Positions]:
-    """Fill the lists of events into each node.
+) -> tuple[Records, Ints]:
+    """Fill the lists of links into each node.
 
     Returns:
-        guide: (M,), per list and part of its mass the entry to begin the search at, with SURE where it is the one.
-        ahead: (O,), first entry of the node's list that is later than the occurrence, or NONE.
+        guide: (G,), per list and part of its mass which entry a point belongs to; see GUIDE.
+        masses: (M,), centrality summed over the entries before each one in its list.
     """
-    num_nodes = start.size - 1
-    first = np.zeros(num_nodes + 1, np.int64)
-    for m in range(hang.size):
-        first[node_of[hang[m]] + 1] += 1
-    for v in range(num_nodes):
-        first[v + 1] += first[v]
+    masses, leads = np.empty(hang.size, np.int64), np.empty(hang.size, np.uint32)
     at = first[:-1].copy()
     for m in range(hang.size):
         v = node_of[hang[m]]
-        entry = later[at[v]]
+        i = at[v]
         at[v] += 1
-        entry.time, entry.node, entry.event = tov[lead[m]], node_of[lead[m]], event[m]
-        entry.next = lead[m]  # until `ahead` is known
-        entry.mass = weight[m]  # until the sums are made
-    ahead = np.empty(tov.size, np.uint32)
-    guide = np.empty(hang.size, np.uint32)
-    for v in range(num_nodes):
-        i, end = first[v], first[v + 1]
-        for o in range(start[v], start[v + 1]):
-            while i < end and later[i].time <= tov[o]:
-                i += 1
-            ahead[o] = i if i < end else NONE
-        if end > first[v]:
-            _sum_list(later, first[v], end)
-            _fill_guide(later, first[v], end, guide)
-    for i in range(hang.size):
-        later[i].next = ahead[later[i].next]
-    return guide, ahead
-
-
-@numba.njit(cache=True)
-def _sum_list(later: Records, begin: int, end: int) -> None:
-    """Turn the weights of one list into sums; `spread` is summed from the end, so nothing ever cancels."""
-    last = end - 1
-    end_weight, end_time = later[last].mass, later[last].time
-    mass = 0
-    for i in range(begin, end):
-        weight = later[i].mass
-        later[i].mass = mass
-        mass += weight
-    end_mass = later[last].mass
-    spread = 0.0
-    for i in range(last, begin - 1, -1):
         entry = later[i]
-        if i + 1 < last:
-            spread += (last - 1 - i) * (later[i + 1].time - entry.time)
-        entry.spread, entry.end_time, entry.end_mass = spread, end_time, end_mass
-        entry.left, entry.end_weight, entry.list = end - i, end_weight, begin
+        entry.time, entry.event = tov[lead[m]], event[m]
+        leads[i], masses[i] = lead[m], weight[m]  # sums are made below
+    most: Any = 0
+    parts: Any = 1  # of all lists, and one that nobody means
+    for v in range(start.size - 1):
+        begin, end = first[v], first[v + 1]
+        most = max(most, end - begin)
+        shift, count = _cut(masses[begin:end])
+        parts += count
+    guide, spread = np.zeros(parts, _GUIDE), np.empty(most)
+    parts = 1
+    for v in range(start.size - 1):
+        begin, end = first[v], first[v + 1]
+        shift, count = _cut(masses[begin:end])
+        end_weight = _sum_list(later, masses, begin, end, spread)
+        _fill_guide(masses, begin, end, shift, guide[parts : parts + count])
+        _fill_occurrences(later, masses, spread, opening, v, begin, end, end_weight, shift, parts, start, tov)
+        parts += count
+    for i in range(hang.size):  # several events of one node at one instant lead to the same occurrence
+        if opening[leads[i]] != i:
+            entry, twin = later[i], later[opening[leads[i]]]
+            entry.total, entry.most, entry.last, entry.mass = twin.total, twin.most, twin.last, twin.mass
+            entry.rest, entry.node, entry.end, entry.guide = twin.rest, twin.node, twin.end, twin.guide
+    return guide, masses
 
 
 @numba.njit(cache=True)
-def _fill_guide(later: Records, begin: int, end: int, guide: Positions) -> None:
-    count, last = end - begin, end - 1
-    total = later[last].end_mass + later[last].end_weight
-    i = begin
-    for part in range(count):
-        while i < last and bucket_of(later[i + 1].mass - 1, count, total) < part:
+def _cut(weights: Ints) -> tuple[int, int]:
+    """Cut the mass of a list but its last entry into parts of 1 << shift, at most two per entry: (shift, parts).
+
+    The last entry gets its own weight in every draw: the guide leads to the others only.
+    """
+    if weights.size < 2:
+        return 0, 0
+    mass: Any = weights[:-1].sum()
+    shift: Any = 0
+    while ((mass - 1) >> shift) + 1 > 2 * weights.size:
+        shift += 1
+    return shift, ((mass - 1) >> shift) + 1
+
+
+@numba.njit(cache=True)
+def _sum_list(later: Records, masses: Ints, begin: int, end: int, spread: Days) -> int:
+    """Turn the weights of one list into sums, and return the weight of its last entry.
+
+    spread[i] is the sum over entry i and all later ones but the last of (their time - this time). It is summed from
+    the end, so nothing ever cancels.
+    """
+    mass: Any = 0
+    weight: Any = 0
+    for i in range(begin, end):
+        weight = masses[i]
+        masses[i] = mass
+        mass += weight
+    total = 0.0
+    for i in range(end - 1, begin - 1, -1):
+        if i + 2 < end:
+            total += (end - 2 - i) * (later[i + 1].time - later[i].time)
+        spread[i - begin] = total
+    return weight  # type: ignore[no-any-return]
+
+
+@numba.njit(cache=True)
+def _fill_guide(masses: Ints, begin: int, end: int, shift: int, guide: Records) -> None:
+    """Say for every part of a list's mass which entries it leads to."""
+    i, last = begin, end - 1
+    for part in range(guide.size):
+        low, high = part << shift, (part + 1) << shift
+        while masses[i + 1] <= low:
             i += 1
-        sure = i == last or bucket_of(later[i + 1].mass, count, total) > part
-        guide[begin + part] = i | SURE if sure else i
+        two = i + 1 < last and masses[i + 1] < high
+        many = i + 2 < last and masses[i + 2] < high
+        here = guide[part]
+        here.entry = i | MANY if many else i
+        here.split = masses[i + 1] - low if two else high - low
+
+
+@numba.njit(cache=True)
+def _fill_occurrences(
+    later: Records,
+    masses: Ints,
+    spread: Days,
+    opening: Positions,
+    node: int,
+    begin: int,
+    end: int,
+    end_weight: int,
+    shift: int,
+    guide: int,
+    start: Ints,
+    tov: Days,
+) -> None:
+    """Describe the candidates of every occurrence of a node: what is later in its list."""
+    i, last = begin, end - 1
+    for o in range(start[node], start[node + 1]):
+        while i < end and later[i].time <= tov[o]:
+            i += 1
+        entry = later[opening[o]]
+        entry.time, entry.node = tov[o], node
+        entry.total, entry.most, entry.last, entry.mass, entry.rest = 0.0, 0.0, 0.0, 0, 0
+        entry.end, entry.guide = NONE, guide
+        if i < end:
+            others = spread[i - begin] + (last - i) * (later[i].time - tov[o])  # sum of delta over all but the last
+            entry.total, entry.last = others + (later[last].time - tov[o]), end_weight * others
+            entry.mass, entry.rest, entry.end = masses[i], masses[last] - masses[i], last
+            if i < last:
+                entry.most = others + (later[last].time - later[i].time)
+                entry.shift = shift
 
 
 # -- reach "future", backward -----------------------------------------------------------------------------------------

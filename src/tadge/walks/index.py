@@ -5,8 +5,8 @@ an occurrence lie together as one alias table, each with the table it leads to: 
 whatever the degree. Backward, the same links are grouped by the occurrence they lead to.
 
 Reach "future", forward: the links into a node lie together in order of time, and the candidates are the rest of that
-list. Backward, a step undoes a forward step: over an event out of the occurrence, to any earlier occurrence of its
-target.
+list; what is drawn tells what is needed for the next draw. Backward, a step undoes a forward step: over an event out of
+the occurrence, to any earlier occurrence of its target.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from tadge.walks.layout import (
     CELL,
     EARLIER,
     LATER,
+    MANY,
     MAX_EDGES,
     NONE,
     START,
@@ -59,13 +60,7 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class WalkIndex(ABC):
-    """Hold what walkers of one kind read.
-
-    Attributes:
-        occurrences: (O+1,) records of 16 bytes: node, time, and where the candidates begin.
-    """
-
-    occurrences: Records
+    """Hold what walkers of one kind read."""
 
     @abstractmethod
     def walk(self, starts: Ints, key: np.uint64, number: int, max_length: int, rows: Rows) -> None:
@@ -80,20 +75,18 @@ class WalkIndex(ABC):
         """Count the bytes held."""
         return sum(getattr(self, field.name).nbytes for field in fields(self))
 
-    def _group(self, occurrence: int) -> slice:
-        first = self.occurrences["first"]
-        return slice(int(first[occurrence]), int(first[occurrence + 1]))
-
 
 @dataclass(frozen=True, eq=False)
 class StepIndex(WalkIndex):
     """Reach "occurrence": one alias table per occurrence.
 
     Attributes:
+        occurrences: (O+1,) records of 16 bytes: node, time, and where the candidates begin.
         steps: (M,) records of 32 bytes, grouped by the occurrence they go out of.
         big_count: sizes of the groups too large for 15 bits.
     """
 
+    occurrences: Records
     steps: Records
     big_count: Ints
 
@@ -102,7 +95,7 @@ class StepIndex(WalkIndex):
         kernels.walk_steps(*tables, starts, key, number, max_length, rows.cells, rows.length)
 
     def decode(self, occurrence: int) -> tuple[Ints, Days, Days]:  # noqa: D102
-        group = self._group(occurrence)
+        group = _group(self.occurrences, occurrence)
         steps = self.steps[group]
         share = np.minimum(steps["threshold"], 1.0)
         alias = steps["alias"].astype(np.int64) - group.start
@@ -112,34 +105,37 @@ class StepIndex(WalkIndex):
 
 @dataclass(frozen=True, eq=False)
 class LaterIndex(WalkIndex):
-    """Reach "future", forward: the links into a node in order of time, with sums over the rest of the list.
+    """Reach "future", forward: the links into a node in order of time, each with sums over the list it leads to.
 
     Attributes:
-        later: (M,) records of 64 bytes, grouped by target node.
-        guide: (M,) where to look for a point of a list's mass.
-        masses: (M,) the masses of the records once more, close together for the search.
+        opening: (O,) an entry that leads to each occurrence.
+        later: (M + more,) records of 64 bytes, grouped by target node; then occurrences that no link leads to.
+        guide: (G,) records of 8 bytes: which entry a point of a list's mass belongs to; at most two per link.
+        masses: (M,) centrality summed over what stands before an entry in its list.
     """
 
+    opening: Positions
     later: Records
-    guide: Positions
+    guide: Records
     masses: Ints
 
     def walk(self, starts: Ints, key: np.uint64, number: int, max_length: int, rows: Rows) -> None:  # noqa: D102
-        tables = self.later, self.guide, self.masses, self.occurrences
+        tables = self.opening, self.later, self.guide, self.masses
         kernels.walk_later(*tables, starts, key, number, max_length, rows.cells, rows.length)
 
     def decode(self, occurrence: int) -> tuple[Ints, Days, Days]:  # noqa: D102
-        begin, t = int(self.occurrences["first"][occurrence]), self.occurrences["time"][occurrence]
-        if begin == NONE:
+        here = self.later[self.opening[occurrence]]
+        if here["end"] == NONE:
             return np.empty(0, np.int64), np.empty(0), np.empty(0)
-        head = self.later[begin]
-        rest = self.later[begin : begin + int(head["left"])]
-        others = head["spread"] + (rest.size - 1) * (head["time"] - t)
-        total = others + (head["end_time"] - t)
-        mass = np.diff(rest["mass"], append=head["end_mass"] + head["end_weight"])
-        weight = mass * (1 - (rest["time"] - t) / total)
-        weight[-1] = head["end_weight"] * (others / total) if rest.size > 1 else 1.0
-        return rest["event"].astype(np.int64), rest["time"], weight / weight.sum()
+        begin = end = int(here["end"])
+        if here["rest"]:
+            begin = int(self.guide["entry"][int(here["guide"]) + (int(here["mass"]) >> int(here["shift"]))]) % MANY
+            begin += int(np.searchsorted(self.masses[begin:end], here["mass"]))
+        listed = self.later[begin : end + 1]
+        mass = np.diff(self.masses[begin : end + 1], append=0)
+        weight = mass * (here["total"] - (listed["time"] - here["time"]))
+        weight[-1] = here["last"] if listed.size > 1 else 1.0
+        return listed["event"].astype(np.int64), listed["time"], weight / weight.sum()
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,10 +143,12 @@ class EarlierIndex(WalkIndex):
     """Reach "future", backward: the links out of an occurrence, each with the occurrences of its target before it.
 
     Attributes:
+        occurrences: as in `StepIndex`.
         earlier: (M,) records of 32 bytes, grouped by the occurrence they lead to.
         sums: (O,) records of 24 bytes: the candidates of every occurrence summed up.
     """
 
+    occurrences: Records
     earlier: Records
     sums: Records
 
@@ -159,7 +157,8 @@ class EarlierIndex(WalkIndex):
         kernels.walk_earlier(*tables, starts, key, number, max_length, rows.cells, rows.length)
 
     def decode(self, occurrence: int) -> tuple[Ints, Days, Days]:  # noqa: D102
-        group, of_all, time = self._group(occurrence), self.sums[occurrence], self.occurrences["time"]
+        group, of_all = _group(self.occurrences, occurrence), self.sums[occurrence]
+        time = self.occurrences["time"]
         events, times, weights = [np.empty(0, np.int64)], [np.empty(0)], [np.empty(0)]
         for slot in range(group.start, group.stop):
             link = self.earlier[slot]
@@ -214,9 +213,9 @@ def build_index(graph: TemporalGraph, reach: str, direction: str, centrality: st
         return StepIndex(_occurrences(graph, node_of, first), steps, count[big].astype(np.int64))
     lists = event, hang, lead, weight, node_of, graph.tov_start, graph.tov_times
     if forward:
-        later = aligned_records(event.size, LATER)
-        guide, first = build.fill_later(later, *lists)
-        return LaterIndex(_occurrences(graph, node_of, first), later, guide, later["mass"].copy())
+        begin, opening, size = build.open_lists(hang, lead, node_of, graph.num_nodes)
+        later = aligned_records(size, LATER)
+        return LaterIndex(opening, later, *build.fill_later(later, begin, opening, *lists))
     earlier, sums = aligned_records(event.size, EARLIER), aligned_records(graph.num_occurrences, BACK)
     first = build.group_starts(lead, graph.num_occurrences)
     build.fill_earlier(earlier, first, *lists, sums)
@@ -230,6 +229,11 @@ def _weights(graph: TemporalGraph, centrality: str, into: Positions, event: Posi
         so_far = build.degrees_so_far(graph.src, graph.dst, graph.time, graph.num_nodes)
     kind = CENTRALITIES[centrality]
     return build.link_weights(kind, into, event, node_of, graph.src, graph.degree, *so_far)  # type: ignore[no-any-return]
+
+
+def _group(occurrences: Records, occurrence: int) -> slice:
+    """Find where the candidates of an occurrence lie."""
+    return slice(int(occurrences["first"][occurrence]), int(occurrences["first"][occurrence + 1]))
 
 
 def _occurrences(graph: TemporalGraph, node_of: Nodes, first: Positions) -> Records:

@@ -19,14 +19,16 @@ from numba.extending import intrinsic
 
 from tadge.kernels import Days, Ints, Nodes, prefetch
 from tadge.seeding import draw, unit, walk_key
-from tadge.walks.build import bucket_of
-from tadge.walks.layout import BIG, NONE, PAD, SURE, Positions, Records
+from tadge.walks.layout import BIG, MANY, NONE, PAD, Positions, Records
 
 LANES = 32  # walkers side by side: enough to hide the latency of memory, few enough for the first-level cache
 FEW_ROUNDS, MANY_ROUNDS = 6, 32  # of the Feistel network; few places need many to be shuffled well
 FEW_BITS = 7
 AHEAD = 16  # starts asked for before they are read
-TAKEN = -1.0  # a coin below every threshold
+FEW, READY = 64, 128  # starts looked at in one go, and places for those that walks go on from
+ROW, SLOT, AT = range(3)  # what is kept of a lane in the default reach; of a start the first two
+HERE, DRAWN, PART, OFFSET, PLACE, DRAWS = range(1, 7)  # in the other one, after the row; of a start the first four
+TAKEN = -1.0  # a toss below every bound
 
 
 @intrinsic
@@ -39,6 +41,19 @@ def scale_to(typing_context: Any, bits: Any, size: Any) -> Any:
         return builder.trunc(builder.lshr(product, ir.Constant(wide, 64)), ir.IntType(64))
 
     return types.uint64(types.uint64, types.uint64), codegen
+
+
+@intrinsic
+def pick(typing_context: Any, condition: Any, one: Any, other: Any) -> Any:
+    """Return `one` where the condition holds, else `other`, without a branch: both are there already."""
+    if one != other:
+        return None
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        holds = context.cast(builder, arguments[0], signature.args[0], types.boolean)
+        return builder.select(holds, *arguments[1:])
+
+    return one(condition, one, other), codegen
 
 
 # -- starts -----------------------------------------------------------------------------------------------------------
@@ -107,55 +122,51 @@ def walk_steps(
     """
     num, width = starts.size, cells.shape[1]
     base, size = np.uintp(steps.ctypes.data), np.uintp(32)
-    live, keys = np.empty(num + 1, np.int64), np.empty(num + 1, np.uint64)
-    begin, count = np.empty(num + 1, np.int64), np.empty(num + 1, np.int64)
-    lives = 0
-    for i in range(num):
-        prefetch(np.uintp(occurrences.ctypes.data) + np.uintp(16) * np.uintp(starts[min(i + AHEAD, num - 1)]))
-        here = occurrences[starts[i]]
-        cell = cells[i, 0]
-        cell.time, cell.node, length[i] = here.time, here.node, 1
-        live[lives], keys[lives], begin[lives] = i, walk_key(key, number + i), here.first
-        count[lives] = np.int64(occurrences[starts[i] + 1].first) - np.int64(here.first)
-        lives += count[lives] > 0
-    live[lives], keys[lives], begin[lives], count[lives] = length.size - 1, key, 0, 1
-
-    row, place, slot = np.empty(LANES, np.int64), np.empty(LANES, np.int64), np.empty(LANES, np.int64)
-    coin, of_walk = np.empty(LANES), np.empty(LANES, np.uint64)
-    for lane in range(LANES):
-        fresh = min(lane, lives)
-        row[lane], place[lane], of_walk[lane] = live[fresh], 1, keys[fresh]
-        slot[lane], coin[lane] = _choose(keys[fresh], 1, begin[fresh], count[fresh])
-        prefetch(base + size * np.uintp(slot[lane]))
-    fresh, left = min(LANES, lives), lives
-    while left > 0:
+    ready, coins, keys = np.empty((READY, 2), np.int64), np.empty(READY), np.empty(READY, np.uint64)
+    spots, coin, of_walk = np.empty((LANES, 3), np.int64), np.zeros(LANES), np.full(LANES, key)
+    spots[:, ROW], spots[:, SLOT], spots[:, AT] = length.size - 1, 0, max_length - 1
+    lives: Any = 0
+    looked = fresh = done = 0
+    while looked < num or done < lives:
+        while looked < num and lives < fresh + LANES:  # make the first draw of a few more walks
+            for i in range(looked, min(looked + FEW, num)):
+                prefetch(np.uintp(occurrences.ctypes.data) + np.uintp(16) * np.uintp(starts[min(i + AHEAD, num - 1)]))
+                start, new = np.uintp(starts[i]), np.uintp(lives & (READY - 1))
+                here, cell = occurrences[start], cells[i, 0]
+                cell.time, cell.node, length[i] = here.time, here.node, 1
+                options = np.int64(occurrences[start + np.uintp(1)].first) - np.int64(here.first)
+                keys[new], ready[new, ROW] = walk_key(key, number + i), i
+                ready[new, SLOT], coins[new] = _choose(keys[new], 1, np.int64(here.first), options)
+                lives += options > 0
+            looked = min(looked + FEW, num)
+        new = np.uintp(lives & (READY - 1))  # what lanes get when there is nothing left to walk
+        ready[new, ROW], ready[new, SLOT], coins[new] = length.size - 1, 0, 0.0
         for lane in range(LANES):  # the column drawn, or its alias
-            step = steps[slot[lane]]
-            own, alias = slot[lane], np.int64(step.alias)
-            slot[lane] = own if coin[lane] < step.threshold else alias
-            prefetch(base + size * np.uintp(slot[lane]))
+            slot = spots[lane, SLOT]
+            step = steps[np.uintp(slot)]
+            slot = pick(coin[lane] < step.threshold, slot, np.int64(step.alias))
+            spots[lane, SLOT] = slot
+            prefetch(base + size * np.uintp(slot))
         for lane in range(LANES):  # step over it, and draw the next
-            step = steps[slot[lane]]
-            i, at = row[lane], place[lane]
+            step = steps[np.uintp(spots[lane, SLOT])]
+            row, at = np.uintp(spots[lane, ROW]), spots[lane, AT]
             if at < width:
-                cell = cells[i, at]
+                cell = cells[row, np.uintp(at)]
                 cell.time, cell.node, cell.event = step.time, step.node, step.event
             at += 1
-            length[i] = at
-            opening, options = np.int64(step.first), np.int64(step.count)
+            length[row] = at
+            options = np.int64(step.count)
             if options >= BIG:
                 options = big_count[options - BIG]
-            over = (options == 0) | (at == max_length)
-            left -= over & (i < num)
-            row[lane] = live[fresh] if over else i
-            at = 1 if over else at
-            opening = begin[fresh] if over else opening
-            options = count[fresh] if over else options
-            of_walk[lane] = keys[fresh] if over else of_walk[lane]
+            over, new = (options == 0) | (at == max_length), np.uintp(fresh & (READY - 1))
+            done += over & (row < np.uintp(num))
+            slot, toss = _choose(of_walk[lane], at, np.int64(step.first), options)
+            slot = pick(over, ready[new, SLOT], slot)
+            spots[lane, ROW], spots[lane, AT] = pick(over, ready[new, ROW], np.int64(row)), pick(over, 1, at)
+            spots[lane, SLOT], coin[lane] = slot, pick(over, coins[new], toss)
+            of_walk[lane] = pick(over, keys[new], of_walk[lane])
             fresh += over & (fresh < lives)
-            place[lane] = at
-            slot[lane], coin[lane] = _choose(of_walk[lane], at, opening, options)
-            prefetch(base + size * np.uintp(slot[lane]))
+            prefetch(base + size * np.uintp(slot))
 
 
 # -- reach "future", forward ------------------------------------------------------------------------------------------
@@ -173,12 +184,30 @@ def _search(masses: Ints, low: int, high: int, point: int) -> int:
     return low
 
 
+@numba.njit(cache=True, inline="always")
+def _toss(here: Any, key: np.uint64, draws: int) -> tuple[float, Any, Any, Any]:
+    """Draw from the candidates that an entry tells of: the last one, or a point of the others' mass.
+
+    Returns:
+        height: TAKEN where the last one is drawn; else what the weight of the one drawn has to reach for it to stay.
+        drawn: the last one, or -1.
+        part: of the guide, where it is to be asked.
+        offset: of the point within that part.
+    """
+    bound, shift = here.rest * here.most, np.int64(here.shift)
+    height = unit(draw(key, draws)) * (bound + here.last)
+    point = here.mass + np.int64(scale_to(draw(key, draws + 1), np.uint64(here.rest)))
+    inner = height < bound
+    part, offset = pick(inner, np.int64(here.guide) + (point >> shift), 0), point & ((1 << shift) - 1)
+    return pick(inner, height, TAKEN), pick(inner, -1, np.int64(here.end)), part, offset
+
+
 @numba.njit(cache=True, nogil=True)
 def walk_later(
+    opening: Positions,
     later: Records,
-    guide: Positions,
+    guide: Records,
     masses: Ints,
-    occurrences: Records,
     starts: Ints,
     key: np.uint64,
     number: int,
@@ -190,92 +219,80 @@ def walk_later(
 
     Eq. 1 as it stands: an entry is drawn by centrality and stays in proportion to 1 - delta / sum of delta, the first
     one for sure; else the draw is made again. All but the last stay at least every second time, so the last gets its
-    exact weight in the draw and always stays. A step touches the entry its list is left from, a guide entry and the
-    entry drawn: three cache lines, and one more where the guide leaves a choice. The rows are as in `walk_steps`.
+    exact weight in the draw and always stays. A step touches a guide entry and the entry drawn, which also tells what
+    can be drawn next: two cache lines, and one more where the guide leaves a choice. What differs from lane to lane is
+    picked, not branched on: no predictor could know it. The rows are as in `walk_steps`.
     """
     num, width = starts.size, cells.shape[1]
     base, size = np.uintp(later.ctypes.data), np.uintp(64)
     guide_base, masses_base = np.uintp(guide.ctypes.data), np.uintp(masses.ctypes.data)
-    live, begin = np.empty(num + 1, np.int64), np.empty(num + 1, np.int64)
-    lives = 0
-    for i in range(num):
-        prefetch(np.uintp(occurrences.ctypes.data) + np.uintp(16) * np.uintp(starts[min(i + AHEAD, num - 1)]))
-        here = occurrences[starts[i]]
-        cell = cells[i, 0]
-        cell.time, cell.node, length[i] = here.time, here.node, 1
-        live[lives], begin[lives] = i, here.first
-        lives += here.first != NONE
-    live[lives], begin[lives] = length.size - 1, 0
-    cell = cells[live[lives], 0]
-    cell.time = later[0].time - 1.0
-
-    row, place, tosses = np.empty(LANES, np.int64), np.empty(LANES, np.int64), np.empty(LANES, np.int64)
-    entry_at, drawn, part = np.empty(LANES, np.int64), np.empty(LANES, np.int64), np.empty(LANES, np.int64)
-    point, high = np.empty(LANES, np.int64), np.empty(LANES, np.int64)
-    now, coin, total, most = np.empty(LANES), np.empty(LANES), np.empty(LANES), np.empty(LANES)
-    of_walk = np.empty(LANES, np.uint64)
-    for lane in range(LANES):
-        fresh = min(lane, lives)
-        row[lane], place[lane], tosses[lane], entry_at[lane] = live[fresh], 1, 0, begin[fresh]
-        of_walk[lane], now[lane] = walk_key(key, number + live[fresh]), cells[live[fresh], 0].time
-        prefetch(base + size * np.uintp(begin[fresh]))
-    fresh, left = min(LANES, lives), lives
-    while left > 0:
-        for lane in range(LANES):  # draw from the rest of the list
-            here = entry_at[lane]
-            entry = later[here]
-            rest = np.int64(entry.left)
-            part[lane], coin[lane], drawn[lane] = -1, TAKEN, here + rest - 1
-            if rest == 1:
-                continue
-            others = entry.spread + (rest - 1) * (entry.time - now[lane])  # sum of delta over all but the last
-            total[lane] = others + (entry.end_time - now[lane])
-            most[lane] = others + (entry.end_time - entry.time)
-            mass = entry.end_mass - entry.mass
-            toss = unit(draw(of_walk[lane], tosses[lane])) * (mass + entry.end_weight * (others / most[lane]))
-            if toss < mass:
-                point[lane] = entry.mass + np.int64(scale_to(draw(of_walk[lane], tosses[lane] + 1), np.uint64(mass)))
-                of_list = here + rest - np.int64(entry.list)
-                part[lane] = entry.list + bucket_of(point[lane], of_list, entry.end_mass + entry.end_weight)
-                coin[lane] = toss / mass
-                prefetch(guide_base + np.uintp(4) * np.uintp(part[lane]))
-            else:
-                prefetch(base + size * np.uintp(drawn[lane]))
-            tosses[lane] += 2
-        for lane in range(LANES):  # ask the guide
-            if part[lane] >= 0:
-                hint = np.int64(guide[part[lane]])
-                if hint & SURE:
-                    drawn[lane], part[lane] = hint & (SURE - 1), -1
-                    prefetch(base + size * np.uintp(drawn[lane]))
-                else:
-                    end = drawn[lane]
-                    high[lane] = np.int64(guide[part[lane] + 1]) & (SURE - 1) if part[lane] < end else end
-                    drawn[lane] = hint
-                    prefetch(masses_base + np.uintp(8) * np.uintp(hint + 1))
-        for lane in range(LANES):  # search where it leaves a choice
-            if part[lane] >= 0:
-                drawn[lane] = _search(masses, drawn[lane], high[lane], point[lane])
-                prefetch(base + size * np.uintp(drawn[lane]))
-        for lane in range(LANES):  # step over the entry drawn, unless it does not stay
-            entry = later[drawn[lane]]
-            if coin[lane] >= 0.0 and coin[lane] * most[lane] >= total[lane] - (entry.time - now[lane]):
-                continue
-            i, at = row[lane], place[lane]
+    ready, heights, keys = np.empty((READY, 5), np.int64), np.empty(READY), np.empty(READY, np.uint64)
+    spots, height, of_walk = np.empty((LANES, 8), np.int64), np.full(LANES, TAKEN), np.full(LANES, key)
+    spots[:] = 0
+    spots[:, ROW], spots[:, PLACE] = length.size - 1, max_length - 1
+    unsure = np.empty(LANES, np.int64)
+    lives: Any = 0
+    looked = fresh = done = 0
+    while looked < num or done < lives:
+        while looked < num and lives < fresh + LANES:  # make the first draw of a few more walks
+            for i in range(looked, min(looked + FEW, num)):
+                prefetch(np.uintp(opening.ctypes.data) + np.uintp(4) * np.uintp(starts[min(i + 2 * AHEAD, num - 1)]))
+                prefetch(base + size * np.uintp(opening[np.uintp(starts[min(i + AHEAD, num - 1)])]))
+                place = np.int64(opening[np.uintp(starts[i])])
+                here, cell, new = later[np.uintp(place)], cells[i, 0], np.uintp(lives & (READY - 1))
+                cell.time, cell.node, length[i] = here.time, here.node, 1
+                keys[new] = walk_key(key, number + i)
+                heights[new], drawn, part, offset = _toss(here, keys[new], 0)
+                ready[new, ROW], ready[new, HERE] = i, place
+                ready[new, DRAWN], ready[new, PART], ready[new, OFFSET] = drawn, part, offset
+                lives += here.end != NONE
+            looked = min(looked + FEW, num)
+        new = np.uintp(lives & (READY - 1))  # what lanes get when there is nothing left to walk
+        ready[new], heights[new], ready[new, ROW] = 0, TAKEN, length.size - 1
+        many = 0
+        for lane in range(LANES):  # ask the guide which entry the point drawn belongs to
+            hint, drawn = guide[np.uintp(spots[lane, PART])], spots[lane, DRAWN]
+            asked, first = drawn < 0, np.int64(hint.entry)
+            choice = asked & (first >= MANY)
+            first &= MANY - 1
+            drawn = pick(asked, first + (spots[lane, OFFSET] >= np.int64(hint.split)), drawn)
+            spots[lane, DRAWN], unsure[many] = drawn, lane
+            many += choice
+            prefetch(pick(choice, masses_base + np.uintp(8) * np.uintp(first + 1), base + size * np.uintp(drawn)))
+        for k in range(many):  # search where it leaves a choice
+            lane = unsure[k]
+            part, here = spots[lane, PART], later[np.uintp(spots[lane, HERE])]
+            of_list, shift = part - np.int64(here.guide), np.int64(here.shift)
+            final = of_list == (masses[here.end] - 1) >> shift
+            high = np.int64(here.end) - 1 if final else np.int64(guide[part + 1].entry) & (MANY - 1)
+            point = (of_list << shift) + spots[lane, OFFSET]
+            drawn = _search(masses, np.int64(guide[part].entry) & (MANY - 1), high, point)
+            spots[lane, DRAWN] = drawn
+            prefetch(base + size * np.uintp(drawn))
+        for lane in range(LANES):  # step over the entry drawn, unless it does not stay; then draw from where one is
+            row, at, drawn = np.uintp(spots[lane, ROW]), spots[lane, PLACE], spots[lane, DRAWN]
+            entry, here = later[np.uintp(drawn)], later[np.uintp(spots[lane, HERE])]
             if at < width:
-                cell = cells[i, at]
+                cell = cells[row, np.uintp(at)]
                 cell.time, cell.node, cell.event = entry.time, entry.node, entry.event
-            at += 1
-            length[i] = at
-            now[lane], entry_at[lane] = entry.time, entry.next
-            if entry.next == NONE or at == max_length:
-                left -= i < num
-                i, at = live[fresh], 1
-                row[lane], tosses[lane], entry_at[lane] = i, 0, begin[fresh]
-                of_walk[lane], now[lane] = walk_key(key, number + i), cells[i, 0].time
-                fresh += fresh < lives
-            place[lane] = at
-            prefetch(base + size * np.uintp(entry_at[lane]))
+            stays = height[lane] < here.rest * (here.total - (entry.time - here.time))
+            at += stays
+            length[row] = at
+            place, draws = pick(stays, drawn, spots[lane, HERE]), spots[lane, DRAWS]
+            here = later[np.uintp(place)]
+            over = stays & ((here.end == NONE) | (at == max_length))
+            done += over & (row < np.uintp(num))
+            high, drawn, part, offset = _toss(here, of_walk[lane], draws)
+            new = np.uintp(fresh & (READY - 1))
+            drawn, part = pick(over, ready[new, DRAWN], drawn), pick(over, ready[new, PART], part)
+            spots[lane, ROW], spots[lane, PLACE] = pick(over, ready[new, ROW], np.int64(row)), pick(over, 1, at)
+            spots[lane, HERE], spots[lane, DRAWS] = pick(over, ready[new, HERE], place), pick(over, 2, draws + 2)
+            spots[lane, DRAWN], spots[lane, PART] = drawn, part
+            spots[lane, OFFSET] = pick(over, ready[new, OFFSET], offset)
+            height[lane], of_walk[lane] = pick(over, heights[new], high), pick(over, keys[new], of_walk[lane])
+            fresh += over & (fresh < lives)
+            asked, reached = guide_base + np.uintp(8) * np.uintp(part), base + size * np.uintp(drawn)
+            prefetch(pick(drawn < 0, asked, reached))
 
 
 # -- reach "future", backward -----------------------------------------------------------------------------------------
@@ -346,7 +363,6 @@ def keep_rows(
     first: int,
     nodes: Nodes,
     tov: Days,
-    toe: Days,
     events: Ints,
     lengths: Ints,
     begun: Ints,
@@ -359,10 +375,8 @@ def keep_rows(
         for j in range(n):
             cell = cells[i, n - 1 - j if backward else j]
             nodes[out, j], tov[out, j] = cell.node, cell.time
-        events[out, 0], toe[out, 0] = PAD, np.nan
+        events[out, 0] = PAD
         for j in range(1, n):
             events[out, j] = cells[i, n - j if backward else j].event
-            toe[out, j] = tov[out, j] - tov[out, j - 1]
-        nodes[out, n:width], events[out, n:width] = PAD, PAD
-        tov[out, n:width], toe[out, n:width] = np.nan, np.nan
+        nodes[out, n:width], tov[out, n:width], events[out, n:width] = PAD, np.nan, PAD
         lengths[out], begun[out] = n, starts[i]

@@ -10,8 +10,8 @@ import numpy.typing as npt
 PAD = -1  # fills the unused end of a walk
 NONE = 0xFFFF_FFFF  # a position that is not there
 BIG = 1 << 15  # counts from here on stand in a table of their own
-SURE = 1 << 31  # flag of a guide entry: the draw needs no search
-MAX_EDGES = 1 << 30  # positions are 32 bits wide, and the guide needs two of them for itself
+MANY = 1 << 31  # flag of a guide entry: more than two entries of the list begin in its part
+MAX_EDGES = 1 << 30  # positions are 32 bits wide, there are up to two guide entries per link, and one bit is a flag
 CACHE_LINE = 64
 
 Positions = npt.NDArray[np.uint32]
@@ -35,22 +35,29 @@ STEP = np.dtype(
     }
 )
 
-# One event of a node's list, in order of time, with what is needed to draw from the rest of the list.
+# One event of a node's list: where it leads, and all that is needed to draw from the candidates there, which are the
+# rest of that node's list. `shift` lies in the 8 lowest bits of `most`, which changes it by less than one part in 1e13.
 LATER = np.dtype(
-    [
-        ("time", "f8"),  # of the event
-        ("mass", "i8"),  # centrality summed over the entries before this one
-        ("spread", "f8"),  # sum over this and all later entries but the last of (their time - this time)
-        ("end_time", "f8"),  # time of the list's last entry
-        ("end_mass", "i8"),  # mass of the list's last entry
-        ("node", "i4"),  # where the event leads
-        ("event", "u4"),
-        ("next", "u4"),  # first entry of that node's list that is later than this event, or NONE
-        ("left", "u4"),  # entries from this one to the end of the list
-        ("end_weight", "u4"),  # centrality of the list's last entry
-        ("list", "u4"),  # where the list begins
-    ]
+    {
+        "names": ["time", "total", "most", "shift", "last", "mass", "rest", "node", "event", "end", "guide"],
+        "formats": ["f8", "f8", "f8", "u1", "f8", "i8", "i8", "i4", "u4", "u4", "u4"],
+        "offsets": [0, 8, 16, 16, 24, 32, 40, 48, 52, 56, 60],
+        "itemsize": 64,
+    }
 )
+# time   of the event, which is the time of the occurrence it leads to
+# total  sum of delta over the candidates
+# most   the same without the delta of the first candidate: what any weight is at most per centrality
+# shift  the guide cuts the mass of the list into parts of 1 << shift
+# last   weight of the last candidate: its centrality times the sum of delta over the others
+# mass   centrality summed over what stands before the candidates in their list
+# rest   centrality summed over the candidates but the last
+# node   where the event leads
+# end    the last candidate, or NONE where there is no candidate
+# guide  where the guide of the candidates' list begins
+
+# One part of a list's mass: the entry that its first point belongs to, and how far into the part the next one begins.
+GUIDE = np.dtype([("entry", "u4"), ("split", "u4")])
 
 # One event out of an occurrence, and the earlier occurrences of its target that a backward step can land on.
 EARLIER = np.dtype(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from tadge.config import Option, WalkConfig
 from tadge.graph import TemporalGraph
 from tadge.kernels import Days, Ints, Nodes
 from tadge.seeding import stream
-from tadge.walks.team import Job, Team
+from tadge.walks.team import Job, Team, lengths_of
 
 CHUNK = 100_000
 FREE = 1 << 62  # a length no walk reaches
@@ -31,7 +32,6 @@ class Walks:
     Attributes:
         nodes: (W, L) int32, PAD at the end.
         tov: (W, L) float64 days, when each was reached; NaN at the end.
-        toe: (W, L) float64 days from the place before; NaN at the first place and at the end.
         events: (W, L) int64, index of the event stepped over to get here from the place before; PAD at the first place
             and at the end.
         lengths: (W,) int64, vertices in each walk.
@@ -45,7 +45,6 @@ class Walks:
 
     nodes: Nodes
     tov: Days
-    toe: Days
     events: Ints
     lengths: Ints
     starts: Ints
@@ -58,9 +57,14 @@ class Walks:
     def __len__(self) -> int:
         return int(self.lengths.size)
 
+    @cached_property
+    def toe(self) -> Days:
+        """Give the days from the place before, (W, L) float64; NaN at the first place and at the end."""
+        return np.diff(self.tov, axis=1, prepend=np.nan)
+
     def take(self, rows: Ints) -> Walks:
         """Keep some of the walks, by their places."""
-        arrays = {name: getattr(self, name)[rows] for name in ("nodes", "tov", "toe", "events", "lengths", "starts")}
+        arrays = {name: getattr(self, name)[rows] for name in ("nodes", "tov", "events", "lengths", "starts")}
         return replace(self, **arrays)
 
     def __repr__(self) -> str:
@@ -136,13 +140,7 @@ def task_lengths(
     graph: TemporalGraph, config: WalkConfig, seed: int, num_starts: int, threads: int | None
 ) -> Iterator[Ints]:
     """Yield the lengths of free walks from the first `num_starts` starts, task by task, (T,) each; no row is kept."""
-    job = replace(Job.prepare(graph, config, seed, None, threads), max_length=FREE)
-    team = Team(replace(job, wanted=num_starts), 0, num_starts, 1)
-    try:
-        while team.next_task():
-            yield team.lengths()
-    finally:
-        team.close()
+    return lengths_of(replace(Job.prepare(graph, config, seed, None, threads), max_length=FREE), num_starts)
 
 
 # -- the work ---------------------------------------------------------------------------------------------------------
@@ -170,22 +168,22 @@ def _filled(job: Job, chunk: int, made: int, first: int) -> Iterator[Walks]:
 
 def _chunks(job: Job, chunk: int, made: int, first: int) -> Generator[Walks]:
     """Yield chunks of the walks that are long enough, at least one; the last may be short or empty."""
-    team = Team(replace(job, wanted=job.wanted - made), first, job.available, job.config.max_length)
+    team = Team(job, first, job.available, job.config.max_length)
     more = True
     try:
         while more:
             size = max(0, min(chunk, job.wanted - made, job.available - team.used))
             arrays = _room(size, job.config.max_length)
-            done = team.fill(arrays)
+            done = team.fill(arrays, look_on=made + size < job.wanted)  # the last chunk knows that it is the last
             made += done
             complete = made >= job.wanted
-            more = not complete and team.more()  # so that the last chunk knows that it is the last
+            more = not complete and team.more()
             used = team.used if more or complete else job.available
             if done < size:
                 arrays = tuple(array[:done].copy() for array in arrays)
-            nodes, tov, toe, events, lengths, starts = arrays
+            nodes, tov, events, lengths, starts = arrays
             note = "" if more or complete else job.note(made)
-            yield Walks(nodes, tov, toe, events, lengths, starts, job.config, job.seed, used, complete, note)
+            yield Walks(nodes, tov, events, lengths, starts, job.config, job.seed, used, complete, note)
     finally:
         team.close()
 
@@ -193,5 +191,5 @@ def _chunks(job: Job, chunk: int, made: int, first: int) -> Generator[Walks]:
 def _room(size: int, width: int) -> tuple[Any, ...]:
     """Make uninitialised arrays for walks, in the order of the fields of `Walks`."""
     shape = (size, width)
-    rows = np.empty(shape, np.int32), np.empty(shape), np.empty(shape), np.empty(shape, np.int64)
+    rows = np.empty(shape, np.int32), np.empty(shape), np.empty(shape, np.int64)
     return *rows, np.empty(size, np.int64), np.empty(size, np.int64)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from threading import Condition
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,7 @@ from tadge.walks import kernels
 from tadge.walks.index import Rows, WalkIndex, walk_index
 from tadge.walks.starts import given_starts
 
-TASK_CELLS = 1 << 17  # places in the rows of one task: two megabytes, worth a thread's while and yet near its core
+TASK_CELLS = 1 << 16  # places in the rows of one task: a megabyte, worth a thread's while and yet near its core
 TASK_ROWS = 1 << 14
 
 _THREADS = Option("threads", int, None, "threads to walk with; None: one per core", low=1, high=1024, optional=True)
@@ -103,16 +105,21 @@ def _cores() -> int:
 
 @dataclass(eq=False)
 class _Task:
-    """Hold one task: the number of its first start, its rows, what it found, and the copies made of it."""
+    """Hold one task: its number in order, its first start and how many, its rows, their starts and those to keep."""
 
+    number: int
     first: int
+    size: int
     rows: Rows
-    walked: Future[tuple[Ints, Ints]]
-    copies: list[Future[None]] = field(default_factory=list)
+    starts: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    hits: Ints = field(default_factory=lambda: np.empty(0, np.int64))
 
 
 class Team:
     """Walk from starts first .. end - 1 and hand out, in order, the walks that are long enough.
+
+    Every thread takes the next task, walks it, waits until it is known where its walks go, and copies them there itself
+    while they are still near its core. Where they go is known as soon as all earlier tasks are walked.
 
     Args:
         job: what all tasks share.
@@ -122,85 +129,106 @@ class Team:
     """
 
     def __init__(self, job: Job, first: int, end: int, width: int) -> None:
-        self.job, self.end = job, end
+        self.job, self.end, self.width = job, end, width
         self.size = max(kernels.LANES, min(TASK_ROWS, TASK_CELLS // width))
         self.next_start = first
         self.used = first  # starts up to and including that of the last walk handed out
-        self.wanted = job.wanted  # walks still to hand out
-        self.looked = self.found = 1  # rows of finished tasks, and those of them that were long enough
         self.pool = ThreadPoolExecutor(job.threads)
-        rows = min(2 * job.threads + 1, -(-max(end - first, 1) // self.size))
-        self.spare = [Rows.empty(self.size, width) for _ in range(rows)]
-        self.ahead: deque[_Task] = deque()
-        self.behind: deque[_Task] = deque()
-        self.task: _Task | None = None
-        self.starts = self.hits = np.empty(0, np.int64)
-        self.taken = 0  # of the hits
+        self.spare: list[Rows] = []
+        self.left: deque[_Task] = deque()  # walked, with walks that are not handed out yet
+        self.turns = Condition()  # guards all that follows
+        self.taken = self.placed = 0  # tasks
+        self.arrays: tuple[Any, ...] = ()
+        self.done = self.room = 0  # walks handed out into the arrays, and how many these can take
+        self.look_on = self.closed = False
 
     def close(self) -> None:
-        """Let the threads go; what is under way is finished, what is not is dropped."""
-        self.pool.shutdown(cancel_futures=True)
+        """Let the threads go, each after its task."""
+        with self.turns:
+            self.closed = True
+            self.turns.notify_all()
+        self.pool.shutdown()
 
-    def next_task(self) -> bool:
-        """Go on to the next task, and tell whether there is one."""
-        if self.task is not None:
-            self.behind.append(self.task)
-            self.task = None
-        self._launch()
-        if not self.ahead:
-            return False
-        self.task = self.ahead.popleft()
-        (self.starts, self.hits), self.taken = self.task.walked.result(), 0
-        self.looked += self.starts.size
-        self.found += self.hits.size
-        return True
+    def fill(self, arrays: tuple[Any, ...], look_on: bool) -> int:
+        """Fill arrays, in the order of the fields of `Walks`, as far as the walks go; return how many there were.
 
-    def lengths(self) -> Ints:
-        """Return the lengths of all walks of the task, (T,)."""
-        assert self.task is not None
-        return self.task.rows.length[: self.starts.size]
+        Where `look_on` is set, the work goes on until it is known whether there are more: see `more`.
+        """
+        self.arrays, self.done, self.room, self.look_on = arrays, 0, arrays[0].shape[0], look_on
+        for task in [self.left.popleft() for _ in range(len(self.left))]:
+            self._copy(task, *self._share(task))
+        work = [self.pool.submit(self._work) for _ in range(self.job.threads)]
+        for each in work:
+            each.result()
+        return self.done
 
     def more(self) -> bool:
-        """Tell whether there is a further walk that is long enough."""
-        while self.taken == self.hits.size:
-            if not self.next_task():
-                return False
-        return True
+        """Tell whether a further walk is known."""
+        return bool(self.left)
 
-    def fill(self, arrays: tuple[Any, ...]) -> int:
-        """Fill arrays, in the order of the fields of `Walks`, as far as the walks go; return how many there were."""
-        done, room, copies = 0, arrays[0].shape[0], []
+    def _work(self) -> None:
+        """Do task after task, as long as there is something to do."""
+        try:
+            while (task := self._take()) is not None:
+                task.starts, task.hits = self.job.run(task.first, task.size, task.rows)
+                with self.turns:
+                    while self.placed != task.number and not self.closed:
+                        self.turns.wait()
+                    share = self._share(task)
+                    self.placed += 1
+                    self.turns.notify_all()
+                self._copy(task, *share)
+        except BaseException:
+            with self.turns:  # those who wait for this task's turn wait in vain
+                self.closed = True
+                self.turns.notify_all()
+            raise
+
+    def _take(self) -> _Task | None:
+        """Take the next task; None where there is none, or nothing is to be done."""
+        with self.turns:
+            full = self.done == self.room and (bool(self.left) or not self.look_on)
+            if self.closed or full or self.next_start >= self.end:
+                return None
+            rows = self.spare.pop() if self.spare else Rows.empty(self.size, self.width)
+            task = _Task(self.taken, self.next_start, min(self.size, self.end - self.next_start), rows)
+            self.taken += 1
+            self.next_start += task.size
+            return task
+
+    def _share(self, task: _Task) -> tuple[int, Ints]:
+        """Give a task its place in the arrays: where it begins, and which of its walks go there; the rest is left."""
+        first, hits = self.done, task.hits[: self.room - self.done]
+        task.hits = task.hits[hits.size :]
+        self.done += hits.size
+        if hits.size:
+            self.used = task.first + int(hits[-1]) + 1
+        if task.hits.size:
+            self.left.append(task)
+        return first, hits
+
+    def _copy(self, task: _Task, first: int, hits: Ints) -> None:
+        """Copy walks to where they go; what nothing is left of is free again."""
         backward = self.job.config.direction == "backward"
-        while done < room and self.more():
-            assert self.task is not None
-            hits = self.hits[self.taken : self.taken + room - done]
-            rows = self.task.rows
-            copy = self.pool.submit(
-                kernels.keep_rows, rows.cells, rows.length, self.starts, hits, backward, done, *arrays
-            )
-            self.task.copies.append(copy)
-            copies.append(copy)
-            self.taken += hits.size
-            self.used = self.task.first + int(hits[-1]) + 1
-            done += hits.size
-            self.wanted -= hits.size
-        for each in copies:
-            each.result()
-        return done
+        kernels.keep_rows(task.rows.cells, task.rows.length, task.starts, hits, backward, first, *self.arrays)
+        if not task.hits.size:
+            with self.turns:
+                self.spare.append(task.rows)
 
-    def _launch(self) -> None:
-        """Give the threads as many tasks as there are rows to write on, unless those ahead are likely to be enough."""
-        while self.next_start < self.end:
-            likely = len(self.ahead) * self.size * self.found / self.looked
-            if self.ahead and likely > self.wanted:
-                return
-            oldest = self.behind[0].copies if self.behind else []
-            if self.behind and (all(copy.done() for copy in oldest) or not (self.spare or self.ahead)):
-                wait(oldest)
-                self.spare.append(self.behind.popleft().rows)
-            if not self.spare:
-                return
-            rows, first = self.spare.pop(), self.next_start
-            num = min(self.size, self.end - first)
-            self.ahead.append(_Task(first, rows, self.pool.submit(self.job.run, first, num, rows)))
-            self.next_start += num
+
+def lengths_of(job: Job, end: int) -> Iterator[Ints]:
+    """Walk from starts 0 .. end - 1 and yield the lengths, task by task, (T,) each; nothing else is recorded."""
+
+    def run(first: int) -> Ints:
+        rows = Rows.empty(TASK_ROWS, 1)
+        starts, _ = job.run(first, min(TASK_ROWS, end - first), rows)
+        return rows.length[: starts.size]
+
+    with ThreadPoolExecutor(job.threads) as pool:
+        ahead: deque[Future[Ints]] = deque()
+        for first in range(0, end, TASK_ROWS):
+            ahead.append(pool.submit(run, first))
+            if len(ahead) > 2 * job.threads:
+                yield ahead.popleft().result()
+        while ahead:
+            yield ahead.popleft().result()
