@@ -200,6 +200,23 @@ def test_two_steps_in_a_row_are_independent(reach):
 
 
 @pytest.mark.parametrize("reach", REACHES)
+def test_centralities_of_very_different_size(reach):
+    """A few candidates have nearly all of the mass, so that hundreds of the others share a part of the guide."""
+    rng = np.random.default_rng(0)
+    linking = np.append(np.arange(2, 602), np.full(3, 602))  # the last one is a hub itself
+    busy = np.full(200_000, 602)
+    src = np.concatenate([[0], rng.permutation(linking), busy])
+    dst = np.concatenate([[1], np.zeros(linking.size, np.int64), np.full(busy.size, 1)])
+    graph = TemporalGraph.from_arrays(src, dst, np.arange(src.size, dtype=float), unit="days")
+    config = WalkConfig(max_length=2, min_length=2, reach=reach)
+    walks = sample_walks(graph, config, starts=np.zeros(2_000_000, np.int64))
+    step = walk_probabilities(graph, 0, 0.0, reach)
+    assert step.probability[step.nodes != graph.node(602)].sum() < 0.002
+    counts = np.bincount(np.searchsorted(step.events, walks.events[:, 1]), minlength=len(step))
+    assert chi_square_p(counts, step.probability) > 1e-4
+
+
+@pytest.mark.parametrize("reach", REACHES)
 def test_a_hub_with_more_candidates_than_fit_15_bits(reach):
     graph = hub_graph(100_000)
     config = WalkConfig(max_length=2, min_length=2, reach=reach)
