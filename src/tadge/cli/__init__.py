@@ -1,0 +1,58 @@
+"""The command line: one command is one public call.
+
+Heavy imports stay inside the commands, so that help comes at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from tadge.cli import files, learn, score  # noqa: F401 (their commands come with them, in the order of the help)
+from tadge.cli.frame import BAD_INPUT, INTERRUPTED, app
+from tadge.errors import TadgeError
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"tadge {version('tadge')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line; one sentence and exit code 2 for bad input, 130 for Ctrl-C, never a traceback."""
+    try:
+        app()
+    except TadgeError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(BAD_INPUT)
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:  # the reader of our output went away
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except MemoryError:
+        print("error: not enough memory; use a smaller file or a larger machine", file=sys.stderr)
+        sys.exit(1)
+    except Exception as error:
+        if os.environ.get("TADGE_DEBUG"):
+            raise
+        print(
+            f"error: something unforeseen ({type(error).__name__}: {error}); TADGE_DEBUG=1 shows where", file=sys.stderr
+        )
+        sys.exit(1)

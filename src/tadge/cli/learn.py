@@ -1,0 +1,176 @@
+"""Commands that walk, learn and embed."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tadge.cli.frame import (
+    INTERRUPTED,
+    AsJson,
+    Device,
+    EventsFile,
+    Quiet,
+    Threads,
+    app,
+    moment_of,
+    print_json,
+    read_graph,
+    takes,
+)
+from tadge.config import ModelConfig, TrainConfig, WalkConfig
+from tadge.data.options import ReadOptions
+from tadge.errors import ConfigError
+
+
+@app.command()
+@takes(reading=ReadOptions, walking=WalkConfig)
+def walk(
+    file: EventsFile,
+    reading: ReadOptions,
+    walking: WalkConfig,
+    out: Annotated[Path | None, typer.Option(help="Parquet file of walks to write.")] = None,
+    lengths: Annotated[
+        bool, typer.Option("--lengths", help="Only report how long walks get where nothing cuts them.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same walks.")] = 0,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on where an earlier run was interrupted.")] = False,
+    threads: Annotated[int | None, typer.Option(help="Threads to walk with; one per core by default.")] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Sample temporal walks: from a node's joining time on to those who linked to it, and on from there.
+
+    One row of the file is one walk: nodes (your ids), their joining times, and for every step its ToE and its event.
+    Ctrl-C leaves the finished parts readable in a folder beside the file; --resume goes on to the same result.
+
+    Example: tadge walk edges.csv --out walks.parquet --num-walks 10000
+    """
+    from tadge.data.download import progress_bar
+    from tadge.walks.store import check_name, write_walks
+
+    if lengths:
+        _walk_lengths(file, reading, walking, seed, threads, as_json, quiet)
+        return
+    if out is None:
+        raise ConfigError("no file to write", cure="say --out walks.parquet, or --lengths for a report")
+    check_name(out)
+    graph, _, _ = read_graph(file, reading, quiet)
+    with progress_bar("walks", not quiet, in_bytes=False) as show:
+        written = write_walks(
+            *(graph, out, walking, seed),
+            resume=resume,
+            threads=threads,
+            report=lambda made, starts: show(made, walking.num_walks),
+        )
+    if as_json:
+        print_json({**dataclasses.asdict(written), "path": str(out), "seed": seed, "graph": graph.fingerprint})
+        return
+    print(f"{out}: {written.walks:,} walks from {written.starts_used:,} starts, seed {seed}")
+    if written.resumed:
+        print(f"{written.resumed:,} of them were made by an earlier run")
+    if written.note:
+        print(f"note: {written.note}")
+
+
+def _walk_lengths(
+    file: str, reading: ReadOptions, walking: WalkConfig, seed: int, threads: int | None, as_json: bool, quiet: bool
+) -> None:
+    from tadge.walks import free_length_distribution
+
+    graph, _, _ = read_graph(file, reading, quiet)
+    found = free_length_distribution(graph, walking, seed, threads=threads)
+    if as_json:
+        cut = found.at_most(walking.max_length)
+        print_json({"starts": found.num_starts, "counts": found.counts.tolist(), "share_within_max_length": cut})
+    else:
+        print(found)
+
+
+@app.command()
+@takes(reading=ReadOptions, walking=WalkConfig, network=ModelConfig, training=TrainConfig)
+def fit(
+    file: EventsFile,
+    out: Annotated[Path, typer.Option(help="Folder for the model.")],
+    reading: ReadOptions,
+    walking: WalkConfig,
+    network: ModelConfig,
+    training: TrainConfig,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same model.")] = 0,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on where an earlier run stopped.")] = False,
+    checkpoint_seconds: Annotated[float, typer.Option(help="Time between two checkpoints.", min=0.0)] = 60.0,
+    device: Device = None,
+    threads: Threads = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Learn vectors from a file of timed links, and keep the model in a folder.
+
+    The folder holds all that is needed later: the vectors, the network and the events. Ctrl-C stops and keeps the best
+    so far; --resume then goes on, to the same model as if nothing had happened.
+
+    Example: tadge fit edges.csv --out model/ --epochs 10
+    """
+    import torch
+
+    from tadge.embedder import TADGE, fit_folder
+    from tadge.report.fit import render, summary
+
+    if threads is not None:
+        torch.set_num_threads(threads)
+    graph, _, _ = read_graph(file, reading, quiet)
+    model = TADGE(walking, network, training, seed, device=device)
+    progress = None if not quiet else False
+    fit_folder(model, graph, out, resume=resume, checkpoint_seconds=checkpoint_seconds, progress=progress)
+    found = summary(model) | {"path": str(out)}
+    if as_json:
+        print_json(found)
+    else:
+        from rich.console import Console
+
+        Console().print(render(found))
+    if model.stopped_ == "interrupted":
+        print("stopped; the best so far is kept, and --resume goes on from here", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED)
+
+
+@app.command()
+@takes(reading=ReadOptions)
+def embed(
+    model: Annotated[Path, typer.Argument(help="Folder of a model that tadge fit made.")],
+    out: Annotated[Path, typer.Option(help="File to write: .parquet, .npz, or .txt, .vec or .w2v for word2vec text.")],
+    reading: ReadOptions,
+    at: Annotated[
+        str | None, typer.Option(help="As of this moment: a date, or a number of days on the graph's clock.")
+    ] = None,
+    events: Annotated[
+        str | None, typer.Option(help="File of a longer history of the same kind; the model's own by default.")
+    ] = None,
+    latest: Annotated[int, typer.Option(help="Latest occurrences that a node is the mean of.", min=1)] = 5,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write a vector for every node, with your ids, as of the end or of any moment.
+
+    Only what happened until then is used. With --events the vectors come from a longer history than the model has
+    learned from; nodes that are new in it are embedded through those that they link to.
+
+    Example: tadge embed model/ --out vectors.parquet --at 2015-06-30
+    """
+    from tadge.embedder import TADGE
+    from tadge.train.vectors import vector_form, write_vectors
+
+    vector_form(out)
+    fitted = TADGE.load(model)
+    graph = fitted.graph_ if events is None else read_graph(events, reading, quiet)[0]
+    vectors = fitted.embed(at=moment_of(at), graph=graph, latest=latest, progress=False if quiet else None)
+    write_vectors(out, graph.ids, vectors)
+    if as_json:
+        sizes = {"nodes": vectors.shape[0], "dim": vectors.shape[1]}
+        print_json({"written": str(out), **sizes, "at": at, "graph": graph.fingerprint})
+    else:
+        print(f"{out}: {vectors.shape[0]:,} vectors of {vectors.shape[1]} numbers")
