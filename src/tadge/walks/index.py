@@ -20,7 +20,7 @@ import numpy as np
 from tadge.errors import InputError
 from tadge.graph import TemporalGraph
 from tadge.kernels import Days, Ints, Nodes
-from tadge.walks import build, kernels
+from tadge.walks import build, kernels, lists
 from tadge.walks.layout import (
     BACK,
     BIG,
@@ -192,8 +192,8 @@ def build_index(graph: TemporalGraph, reach: str, direction: str, centrality: st
     """Build an index in time linear in the events."""
     if graph.num_events == 0:
         raise InputError("the graph is empty", expected="at least two events", found="none", cure="give it events")
-    links = build.make_links(graph.src, graph.dst, graph.time, graph.tov_start, graph.tov_times, not graph.directed)
-    event, hang, lead = links
+    events = graph.src, graph.dst, graph.time, graph.tov_start, graph.tov_times
+    event, hang, lead = build.make_links(*events, not graph.directed)
     if event.size == 0:
         cure = "walks need events whose target joined before them"
         raise InputError("nothing to walk on", expected="events with a ToE", found="none", cure=cure)
@@ -211,14 +211,14 @@ def build_index(graph: TemporalGraph, reach: str, direction: str, centrality: st
         steps = aligned_records(event.size, STEP)
         build.fill_steps(steps, first, big, out_of, into, event, weight, node_of, graph.tov_times)
         return StepIndex(_occurrences(graph, node_of, first), steps, count[big].astype(np.int64))
-    lists = event, hang, lead, weight, node_of, graph.tov_start, graph.tov_times
+    links = event, hang, lead, weight, node_of, graph.tov_start, graph.tov_times
     if forward:
-        begin, opening, size = build.open_lists(hang, lead, node_of, graph.num_nodes)
+        begin, opening, size = lists.open_lists(hang, lead, node_of, graph.num_nodes)
         later = aligned_records(size, LATER)
-        return LaterIndex(opening, later, *build.fill_later(later, begin, opening, *lists))
+        return LaterIndex(opening, later, *lists.fill_later(later, begin, opening, *links))
     earlier, sums = aligned_records(event.size, EARLIER), aligned_records(graph.num_occurrences, BACK)
     first = build.group_starts(lead, graph.num_occurrences)
-    build.fill_earlier(earlier, first, *lists, sums)
+    lists.fill_earlier(earlier, first, *links, sums)
     return EarlierIndex(_occurrences(graph, node_of, first), earlier, sums)
 
 
