@@ -127,14 +127,31 @@ def history_of(graph: TemporalGraph) -> History:
     return _kept[graph]
 
 
+def lay_out(graph: TemporalGraph, forth: Days, back: Days) -> tuple[Days, Days, Days]:
+    """Bring values of events, (E,), into the order of a history's acts, of its received events, and of its pairs.
+
+    `back` has the values of the events of an undirected graph from dst to src.
+    """
+    src, dst, values = graph.src, graph.dst, forth
+    if not graph.directed:
+        src, dst, _, values = both_ways(src, dst, graph.time, forth, back)
+    by_source, by_target, by_pair = (order for _, order in _groups(src, dst, graph.num_nodes))
+    return values[by_source], values[by_target], values[by_pair]
+
+
+def _groups(src: Nodes, dst: Nodes, num_nodes: int) -> tuple[tuple[Ints, Ints], ...]:
+    """Group events by source, by target and by pair: where nodes' events begin, and their order."""
+    in_order = np.arange(src.size)
+    by_target = group(dst, in_order, num_nodes)
+    return group(src, in_order, num_nodes), by_target, group(src, by_target[1], num_nodes)
+
+
 def _build(graph: TemporalGraph) -> History:
     src, dst, time, toe = graph.src, graph.dst, graph.time, graph.toe
     if graph.toe_reverse is not None:
         src, dst, time, toe = both_ways(src, dst, time, toe, graph.toe_reverse)
-    num_nodes, in_order = graph.num_nodes, np.arange(time.size)
-    acts_start, by_source = group(src, in_order, num_nodes)
-    received_start, by_target = group(dst, in_order, num_nodes)
-    _, by_pair = group(src, by_target, num_nodes)
+    num_nodes = graph.num_nodes
+    (acts_start, by_source), (received_start, by_target), (_, by_pair) = _groups(src, dst, num_nodes)
     pairs = split_pairs(src[by_pair], dst[by_pair], num_nodes)
     first = np.full(num_nodes, np.inf)
     for start, times in ((acts_start, time[by_source]), (received_start, time[by_target])):

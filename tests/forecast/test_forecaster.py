@@ -15,6 +15,7 @@ from small import forum
 from tadge.forecast import forecaster, memory
 from tadge.forecast.forecaster import Forecaster
 from tadge.forecast.memory import WIDTH, Scales, memory_of, pair_columns
+from tadge.forecast.timing import toe_columns
 from tadge.graph import TemporalGraph
 
 
@@ -73,6 +74,7 @@ def test_answers_are_those_of_the_parts(kind):
         scores = model.links(torch.from_numpy(columns)).numpy()
     found = answers(model, graph, asked)
     np.testing.assert_allclose(found[0], scores, rtol=1e-5, atol=1e-5)
+    columns = toe_columns(graph, model.scales, *asked)
     assert found[1].tobytes() == model.toe.guess(columns).tobytes()
     assert found[2].tobytes() == model.toe_median.guess(columns).tobytes()
     assert scores.std() > 0.05

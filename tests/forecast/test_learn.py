@@ -19,6 +19,7 @@ from tadge.forecast import learn
 from tadge.forecast.heads import Standard
 from tadge.forecast.learn import at_pace, descend, former_targets, learn_links, learn_toe, seeded
 from tadge.forecast.memory import Scales, memory_of, pair_columns
+from tadge.forecast.timing import toe_columns
 from tadge.graph import TemporalGraph
 from tadge.units import squash
 
@@ -259,8 +260,9 @@ def test_tiny_graphs_can_be_learned_from(events, directed):
     scales, done = Scales.of(graph), []
     head, trees = learn_links(graph, scales, 3, 0, lambda *step: done.append(step)), learn_toe(graph, scales, 0)
     assert done == [(1, 1)]
-    columns = pair_columns(memory_of(graph, scales), np.arange(3), np.array([2, 1, 0]), np.full(3, 2.0))
-    assert all(np.isfinite(each.guess(columns)).all() for each in trees)
+    pairs = np.arange(3), np.array([2, 1, 0]), np.full(3, 2.0)
+    columns = pair_columns(memory_of(graph, scales), *pairs)
+    assert all(np.isfinite(each.guess(toe_columns(graph, scales, *pairs))).all() for each in trees)
     with torch.no_grad():
         assert torch.isfinite(head(torch.from_numpy(columns))).all()
 
@@ -297,7 +299,7 @@ def assert_found(trees, graph, kinds, cut, scales, slower=1.0):
         ends = zip(graph.dst[chosen], graph.time[chosen], strict=True)
         at = np.array([graph.tov(dst)[graph.tov(dst) < time][-1] for dst, time in ends])
         pairs = graph.src[chosen].astype(np.int64), graph.dst[chosen].astype(np.int64), at
-        guess = trees.guess(pair_columns(memory_of(graph, scales), *pairs))
+        guess = trees.guess(toe_columns(graph, scales, *pairs))
         assert np.median(guess) == pytest.approx(float(squash(np.array([days]))[0]), abs=off), kind
         assert np.mean(np.abs(guess - squash(days)) < 0.1) > 0.9, kind
 

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tadge.forecast import trees
-from tadge.forecast.memory import WIDTH
+from tadge.forecast.timing import TOE_WIDTH
 from tadge.forecast.trees import Trees
 
 NAMES = [one.name for one in fields(Trees)]
 
 
-def some(n, seed=0, width=WIDTH):
+def some(n, seed=0, width=TOE_WIDTH):
     """Columns with ties, one that never varies and one with two values; a target with jumps."""
     rng = np.random.default_rng(seed)
     columns = rng.standard_normal((n, width)).astype(np.float32)
@@ -86,8 +86,8 @@ def test_trees_survive_as_tensors(known):
 
 def test_no_trees_answer_one_half():
     none = Trees.none().checked()
-    assert none.guess(np.zeros((3, WIDTH), np.float32)).tolist() == [0.5] * 3
-    assert none.guess(np.zeros((0, WIDTH), np.float32)).shape == (0,)
+    assert none.guess(np.zeros((3, TOE_WIDTH), np.float32)).tolist() == [0.5] * 3
+    assert none.guess(np.zeros((0, TOE_WIDTH), np.float32)).shape == (0,)
 
 
 def test_a_tree_by_hand():
@@ -124,7 +124,7 @@ DAMAGES = {
     "a way back": lambda k: {"right": put(k.right, first_inner(k, 3), 0)},
     "beyond the end": lambda k: {"left": put(k.left, first_inner(k), k.column.size)},
     "before the beginning": lambda k: {"right": put(k.right, first_inner(k), -1)},
-    "a column that is not there": lambda k: {"column": put(k.column, first_inner(k), WIDTH)},
+    "a column that is not there": lambda k: {"column": put(k.column, first_inner(k), TOE_WIDTH)},
     "a start that is not there": lambda k: {"start": put(k.start, 1, k.column.size)},
     "a negative start": lambda k: {"start": put(k.start, 1, -1)},
     "no nodes": lambda k: {name: getattr(k, name)[:0] for name in ("column", "least", "left", "right", "value")},
@@ -164,7 +164,7 @@ SHAPES = {
     "whole": lambda a: np.nan_to_num(a).astype(np.int64),
     "short": lambda a: np.nan_to_num(a).astype(np.int32),
 }
-NUMBERS = st.sampled_from([-(2**63), -2, -1, 0, 1, 5, 300, WIDTH - 1, WIDTH, 2**31, 2**63 - 1])
+NUMBERS = st.sampled_from([-(2**63), -2, -1, 0, 1, 5, 300, TOE_WIDTH - 1, TOE_WIDTH, 2**31, 2**63 - 1])
 
 
 @settings(max_examples=300)

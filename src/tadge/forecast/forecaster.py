@@ -14,7 +14,8 @@ from torch.nn import functional
 
 from tadge.forecast.heads import LinkHead
 from tadge.forecast.learn import learn_links, learn_toe
-from tadge.forecast.memory import NUM_SCALES, WIDTH, Columns, Memory, Scales, memory_of, pair_columns
+from tadge.forecast.memory import NUM_SCALES, WIDTH, Scales, memory_of, pair_columns
+from tadge.forecast.timing import toe_columns
 from tadge.forecast.trees import Trees
 from tadge.graph import TemporalGraph
 from tadge.kernels import Days, Ints
@@ -54,22 +55,19 @@ class Forecaster:
     @torch.inference_mode()
     def score_links(self, graph: TemporalGraph, src: Ints, dst: Ints, at: Days) -> npt.NDArray[np.float32]:
         """Score links as of moments, (n,) each, as (n,) float32: higher is likelier."""
-        memory, found = memory_of(graph, self.scales), np.empty(src.size, np.float32)
+        memory, found, threads = memory_of(graph, self.scales), np.empty(src.size, np.float32), torch.get_num_threads()
         for cut in _cuts(src.size):
-            columns = torch.from_numpy(_columns(memory, src[cut], dst[cut], at[cut]))
+            columns = torch.from_numpy(pair_columns(memory, src[cut], dst[cut], at[cut], threads))
             filled = functional.pad(columns, (0, 0, 0, -len(columns) % ROWS))
             found[cut] = self.links(filled)[: len(columns)].numpy()
         return found
 
     def guess_toe(self, graph: TemporalGraph, src: Ints, dst: Ints, at: Days, *, median: bool = False) -> Days:
         """Guess squashed ToEs, (n,), of src -> dst, where dst has joined last at or before `at`."""
-        trees, memory, found = (
-            self.toe_median if median else self.toe,
-            memory_of(graph, self.scales),
-            np.empty(src.size),
-        )
+        trees, found = self.toe_median if median else self.toe, np.empty(src.size)
         for cut in _cuts(src.size):
-            found[cut] = trees.guess(_columns(memory, src[cut], dst[cut], at[cut]))
+            asked = src[cut], dst[cut], at[cut]
+            found[cut] = trees.guess(toe_columns(graph, self.scales, *asked, torch.get_num_threads()))
         return found
 
     # -- disk ---------------------------------------------------------------------------------------------------------
@@ -101,10 +99,6 @@ class Forecaster:
             for name in ("toe", "toe_median")
         )
         return cls(Scales(tick, tuple(lately)), links.eval(), toe, median)
-
-
-def _columns(memory: Memory, src: Ints, dst: Ints, at: Days) -> Columns:
-    return pair_columns(memory, src, dst, at, torch.get_num_threads())
 
 
 def _cuts(size: int) -> Iterator[slice]:

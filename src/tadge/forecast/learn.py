@@ -16,6 +16,7 @@ from torch.nn import functional
 from tadge.forecast.heads import LinkHead
 from tadge.forecast.memory import COLUMNS, WIDTH, Columns, Memory, Scales, memory_of, pair_columns
 from tadge.forecast.pairs import Pairs, timed_pairs
+from tadge.forecast.timing import TOE_WIDTH, toe_columns
 from tadge.forecast.trees import Trees
 from tadge.graph import TemporalGraph
 from tadge.kernels import Days, Ints
@@ -80,7 +81,7 @@ def learn_toe(graph: TemporalGraph, scales: Scales, seed: int) -> tuple[Trees, T
     pairs = timed_pairs(graph, MOST_PAIRS, seed)
     if not pairs.toe.size:
         return Trees.none(), Trees.none()
-    columns = pair_columns(memory_of(graph, scales), pairs.src, pairs.dst, pairs.at)
+    columns = toe_columns(graph, scales, pairs.src, pairs.dst, pairs.at)
     weight = np.exp(np.arange(1 - pairs.toe.size, 1) / (RECENT * pairs.toe.size))
     rows = columns, pairs.toe, weight
     if graph.num_moments > FEW_MOMENTS:
@@ -93,17 +94,17 @@ def learn_toe(graph: TemporalGraph, scales: Scales, seed: int) -> tuple[Trees, T
 
 
 def at_other_paces(graph: TemporalGraph, scales: Scales, pairs: Pairs, seed: int) -> tuple[Columns, Days]:
-    """See each edge again as if all had gone faster or slower: columns, (n, WIDTH), and squashed ToEs, (n,).
+    """See each edge again as if all had gone faster or slower: columns, (n, TOE_WIDTH), and squashed ToEs, (n,).
 
     So what is learned is how long edges take beside other spans, which holds where all slows down, rather than how
     long they took in those days.
     """
-    rng, columns = np.random.default_rng(int(stream(seed, "paces"))), np.empty((pairs.toe.size, WIDTH), np.float32)
+    rng, columns = np.random.default_rng(int(stream(seed, "paces"))), np.empty((pairs.toe.size, TOE_WIDTH), np.float32)
     pace = rng.choice(list(PACES), pairs.toe.size, p=list(PACES.values()))
     for factor in PACES:
         own = np.flatnonzero(pace == factor)
-        memory = memory_of(at_pace(graph, factor), scales)
-        columns[own] = pair_columns(memory, pairs.src[own], pairs.dst[own], factor * pairs.at[own])
+        asked = pairs.src[own], pairs.dst[own], factor * pairs.at[own]
+        columns[own] = toe_columns(at_pace(graph, factor), scales, *asked)
     return columns, squash(pace * unsquash(pairs.toe))
 
 

@@ -7,6 +7,7 @@ questions, S scales.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -144,19 +145,19 @@ def memory_of(graph: TemporalGraph, scales: Scales) -> Memory:
 def pair_columns(memory: Memory, src: Ints, dst: Ints, at: Days, threads: int = 1) -> Columns:
     """Tell what is known of pairs, (n,) each, as of moments, (n,): (n, WIDTH). Pairs of one src and moment go fast."""
     found = np.empty((src.size, WIDTH), np.float32)
+    in_pieces(lambda cut: fill_columns(memory, src[cut], dst[cut], at[cut], found[cut]), src.size, threads)
+    return found
 
-    def work(first: int) -> None:
-        cut = slice(first, first + AT_ONCE)
-        fill_columns(memory, src[cut], dst[cut], at[cut], found[cut])
 
-    pieces = range(0, src.size, AT_ONCE)
+def in_pieces(work: Callable[[slice], None], size: int, threads: int) -> None:
+    """Do a piece of work for all of `size` questions, some at a time, in so many threads."""
+    pieces = [slice(first, first + AT_ONCE) for first in range(0, size, AT_ONCE)]
     if threads == 1 or len(pieces) == 1:
-        for first in pieces:
-            work(first)
+        for cut in pieces:
+            work(cut)
     else:
         with ThreadPoolExecutor(threads) as pool:
             list(pool.map(work, pieces))
-    return found
 
 
 # -- compiled loops ---------------------------------------------------------------------------------------------------

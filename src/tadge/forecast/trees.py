@@ -12,13 +12,14 @@ from typing import Any
 import numba
 import numpy as np
 
-from tadge.forecast.memory import WIDTH, Columns
+from tadge.forecast.memory import Columns
+from tadge.forecast.timing import TOE_WIDTH
 from tadge.kernels import Days, Ints
 
 TREES = 300
 STEPS = 255  # in which the values of a column are told apart
 SETTINGS = {
-    **{"learning_rate": 0.03, "max_leaf_nodes": 15, "min_samples_leaf": 50, "l2_regularization": 10.0},
+    **{"learning_rate": 0.03, "max_leaf_nodes": 31, "min_samples_leaf": 100, "l2_regularization": 10.0},
     "max_features": 0.3,
 }
 
@@ -105,7 +106,7 @@ class Trees:
         for side in (self.left, self.right):
             if not ((side[nodes] > nodes) & (side[nodes] < size)).all():
                 raise ValueError("a tree has no end")
-        if (self.column >= WIDTH).any() or ((self.start < 0) | (self.start >= size)).any():
+        if (self.column >= TOE_WIDTH).any() or ((self.start < 0) | (self.start >= size)).any():
             raise ValueError("a tree leads elsewhere")
         if not (np.isfinite(self.base).all() and np.isfinite(self.value).all()):
             raise ValueError("a tree has no answer")
