@@ -41,7 +41,8 @@ bench: $(VENV)/.dev
 
 studies: $(VENV)/.dev
 	$(BIN)/python benchmarks/ablate.py
-	@for name in bitcoin-otc college-msg; do $(BIN)/python benchmarks/approaches.py $$name || exit 1; done
+	@for name in bitcoin-otc college-msg; do for task in links toe; do \
+		$(BIN)/python benchmarks/approaches.py $$name $$task || exit 1; done; done
 
 results: $(VENV)/.core
 	$(BIN)/python -m tadge.report.results docs/results > docs/results.md.part
