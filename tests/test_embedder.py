@@ -324,12 +324,8 @@ def test_embed_walks_of_any_number(model, num_walks):
     order = np.argsort(walks.tov[:, 0], kind="stable")
     if num_walks >= 5:
         starts = walks.starts[order][:5]
-        config = walking(num_walks=num_walks)
         rows = [int(np.flatnonzero(walks.starts == start)[0]) for start in starts]
-        part = type(walks)(
-            *(getattr(walks, name)[rows] for name in ("nodes", "tov", "toe", "events", "lengths", "starts")),
-            *(config, 3, 5, True),
-        )
+        part = walks.take(np.array(rows))
         np.testing.assert_allclose(model.embed_walks(part), found[rows], rtol=1e-4, atol=1e-5)
 
 
