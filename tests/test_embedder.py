@@ -331,10 +331,7 @@ def test_embed_walks_of_any_number(model, num_walks):
 
 def test_embed_walks_of_none_and_of_too_long_ones(model):
     walks = sample_walks(model.graph_, walking(), 3)
-    none = type(walks)(
-        *(getattr(walks, name)[:0] for name in ("nodes", "tov", "toe", "events", "lengths", "starts")),
-        *(walks.config, 3, 0, True),
-    )
+    none = walks.take(np.zeros(0, np.int64))
     assert model.embed_walks(none).shape == (0, 4, 8)
     with pytest.raises(tadge.InputError, match="4"):
         model.embed_walks(sample_walks(model.graph_, walking(max_length=9), 3))
