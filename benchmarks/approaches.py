@@ -20,14 +20,15 @@ from torch import nn
 import tadge
 from study import in_unit, keep
 from tadge.baselines import make, toe
-from tadge.evaluate.result import Result
-from tadge.forecast import forecaster, learn
-from tadge.forecast.forecaster import Forecaster
-from tadge.forecast.heads import LinkHead
-from tadge.forecast.memory import COLUMNS, WIDTH, Scales, pair_columns
-from tadge.forecast.pairs import timed_pairs
-from tadge.forecast.timing import TIMING, TOE_WIDTH, toe_columns
-from tadge.forecast.trees import SETTINGS, Trees
+from tadge.evaluation.result import Result
+from tadge.features.memory import COLUMNS, WIDTH, Scales, pair_columns
+from tadge.features.pairs import timed_pairs
+from tadge.features.timing import TIMING, TOE_WIDTH, toe_columns
+from tadge.forecasting import estimator as forecaster
+from tadge.forecasting import learn
+from tadge.forecasting.estimator import Forecaster
+from tadge.forecasting.link_scorer import LinkHead
+from tadge.forecasting.trees import SETTINGS, Trees
 from tadge.graph import TemporalGraph
 from tadge.units import squash
 from tokens import Tokens

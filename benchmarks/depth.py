@@ -17,14 +17,14 @@ from unittest import mock
 import torch
 
 from tadge import ModelConfig, TrainConfig, WalkConfig, datasets, synthetic
+from tadge.embedding.loop import Trainer
+from tadge.embedding.source import WalkSource
+from tadge.embedding.table import Table
 from tadge.errors import DatasetError, TrainingError
 from tadge.graph import TemporalGraph
-from tadge.model import tasks as tasks_module
-from tadge.model import time_lstm
-from tadge.model.tasks import Tasks
-from tadge.train.loop import Trainer
-from tadge.train.source import WalkSource
-from tadge.train.table import Table
+from tadge.network import tasks as tasks_module
+from tadge.network import time_lstm
+from tadge.network.tasks import Tasks
 
 SHAPES = ((3, 4), (6, 8))
 EQUAL = (1.0, 1.0, 1.0, 1.0)

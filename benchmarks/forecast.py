@@ -14,11 +14,11 @@ import time
 import numpy as np
 
 import tadge
+from tadge.embedding.loop import peak_memory_mb
 from tadge.errors import DatasetError
-from tadge.evaluate.questions import link_questions
-from tadge.evaluate.tasks import rank_links
-from tadge.forecast.memory import Memory, Side, memory_of
-from tadge.train.loop import peak_memory_mb
+from tadge.evaluation.questions import link_questions
+from tadge.evaluation.tasks import rank_links
+from tadge.features.memory import Memory, Side, memory_of
 
 QUICK = (
     tadge.WalkConfig(num_walks=500),

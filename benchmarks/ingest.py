@@ -53,7 +53,8 @@ def measure(task: str, path: Path) -> dict[str, float]:
         start = time.perf_counter()
         pl.read_csv(path)
         return {"seconds": time.perf_counter() - start}
-    from tadge import kernels, read_events
+    from tadge import read_events
+    from tadge.graph import kernels
 
     read_events(path.with_stem(path.stem + "-small"), quiet=True)
     before = peak()

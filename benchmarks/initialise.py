@@ -26,11 +26,8 @@ import numba
 import numpy as np
 
 from tadge import datasets, synthetic
-from tadge.errors import DatasetError
-from tadge.graph import TemporalGraph
-from tadge.seeding import stream
-from tadge.train import static
-from tadge.train.initialise import (
+from tadge.deepwalk import static
+from tadge.deepwalk.initialise import (
     METHODS,
     NOISE,
     WALKS,
@@ -42,7 +39,10 @@ from tadge.train.initialise import (
     static_links,
     walk_blocks,
 )
-from tadge.train.skipgram import LAST_RATE, RATE, TARGETS, alias_table, train_walks
+from tadge.deepwalk.skipgram import LAST_RATE, RATE, TARGETS, alias_table, train_walks
+from tadge.errors import DatasetError
+from tadge.graph import TemporalGraph
+from tadge.seeding import stream
 
 DIM = 128
 HIDDEN = 0.1

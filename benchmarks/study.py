@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from tadge.evaluate.result import Result, combine
-from tadge.kernels import Days
+from tadge.arrays import Days
+from tadge.evaluation.result import Result, combine
 from tadge.units import unsquash
 
 

@@ -8,11 +8,11 @@ import torch
 from torch import nn
 
 from study import in_unit
-from tadge.forecast.learn import descend, seeded
-from tadge.forecast.memory import Scales, log_time, memory_of
-from tadge.forecast.pairs import timed_pairs
+from tadge.features.memory import Scales, log_time, memory_of
+from tadge.features.pairs import timed_pairs
+from tadge.forecasting.learn import descend, seeded
 from tadge.graph import TemporalGraph
-from tadge.history import end_of
+from tadge.graph.past import end_of
 
 LATEST = 12  # events of each end
 WIDTH = 8  # there, direction, is it the partner, log time since, log gap to the next, which end, ToE, has a ToE

@@ -24,15 +24,15 @@ import numpy as np
 import torch
 
 from tadge import TADGE, ModelConfig, TrainConfig, WalkConfig, datasets, sample_walks, synthetic
+from tadge.embedding.batches import Sequences
+from tadge.embedding.loop import Trainer, peak_memory_mb
+from tadge.embedding.memory import estimate
+from tadge.embedding.precision import faster_precision
+from tadge.embedding.source import WalkSource
+from tadge.embedding.table import Table
 from tadge.errors import DatasetError
 from tadge.graph import TemporalGraph
-from tadge.model.tasks import Batch, Tasks
-from tadge.train.batches import Sequences
-from tadge.train.loop import Trainer, peak_memory_mb
-from tadge.train.memory import estimate
-from tadge.train.precision import faster_precision
-from tadge.train.source import WalkSource
-from tadge.train.table import Table
+from tadge.network.tasks import Batch, Tasks
 
 SETTINGS = (  # the paper's: data, heads, blocks, most vertices, batch, goal against bfloat16
     ("bitcoin-otc", 4, 3, 5, 200, 0.25),

@@ -21,10 +21,10 @@ from rich.console import Console
 from rich.table import Table
 
 import tadge
-from tadge.data.export import write_frame
-from tadge.forecast.pairs import timed_pairs
-from tadge.train.initialise import initial_vectors
-from tadge.train.vectors import write_vectors
+from tadge.deepwalk.initialise import initial_vectors
+from tadge.features.pairs import timed_pairs
+from tadge.io.export import write_frame
+from tadge.io.vectors import write_vectors
 from tadge.units import unsquash
 
 PAST = 0.85

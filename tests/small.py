@@ -7,13 +7,13 @@ from functools import cache
 import numpy as np
 import torch
 
+from tadge import synthetic
 from tadge.config import ModelConfig, TrainConfig, WalkConfig
-from tadge.data import synthetic
+from tadge.embedding.loop import Trainer
+from tadge.embedding.source import WalkSource
+from tadge.embedding.table import Table
 from tadge.graph import TemporalGraph
-from tadge.model.tasks import Tasks
-from tadge.train.loop import Trainer
-from tadge.train.source import WalkSource
-from tadge.train.table import Table
+from tadge.network.tasks import Tasks
 
 torch.set_num_threads(1)  # everything here is small: threads would only wait for each other
 

@@ -3,8 +3,6 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import pytest
-
 import tadge
 
 PUBLIC = {
@@ -52,18 +50,6 @@ def test_the_public_names_are_these():
     assert set(dir(tadge)) == PUBLIC
     for name in PUBLIC:
         assert getattr(tadge, name) is not None
-
-
-def test_the_room_of_evaluate_is_its_function():
-    """Whatever was imported before: the module can be called."""
-    from tadge.evaluate.metrics import mrr
-
-    assert callable(mrr)
-    assert tadge.evaluate is tadge.evaluate
-    with pytest.raises(tadge.InputError, match="graph: wrong kind of value"):
-        tadge.evaluate(None, None)
-    with pytest.raises(tadge.InputError, match="graph: wrong kind of value"):
-        tadge.evaluate.evaluate(None, None)
 
 
 def imported_by(code: str) -> set[str]:

@@ -63,8 +63,8 @@ def test_imports_go_down(path):
             assert FLOORS[target] < FLOORS[room], f"{room} (floor {FLOORS[room]}) imports {name}"
 
 
-def test_walks_know_no_torch_and_the_model_no_numba():
-    banned = {"walks": {"torch"}, "model": {"numba"}}
+def test_walks_know_no_torch_and_the_network_no_numba():
+    banned = {"walks": {"torch"}, "network": {"numba"}}
     for path in MODULES:
         room = path.relative_to(PACKAGE).parts[0]
         used = {
@@ -74,3 +74,24 @@ def test_walks_know_no_torch_and_the_model_no_numba():
             for name in ([a.name for a in node.names] if isinstance(node, ast.Import) else [node.module])
         }
         assert not used & banned.get(room, set()), path
+
+
+def modules_of(path: Path) -> set[str]:
+    """List the modules of the package that a file imports, those inside of functions too."""
+    names = {f"tadge.{'.'.join(module.relative_to(PACKAGE).with_suffix('').parts)}" for module in MODULES}
+    return {found for name in imports(path) for found in (name, name.rpartition(".")[0]) if found in names}
+
+
+def test_no_module_leads_back_to_itself():
+    uses = {f"tadge.{'.'.join(path.relative_to(PACKAGE).with_suffix('').parts)}": modules_of(path) for path in MODULES}
+    done: set[str] = set()
+
+    def visit(module: str, trail: tuple[str, ...]) -> None:
+        assert module not in trail, " -> ".join((*trail, module))
+        if module not in done:
+            for used in sorted(uses[module]):
+                visit(used, (*trail, module))
+            done.add(module)
+
+    for module in sorted(uses):
+        visit(module, ())

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import tadge
+from tadge import datasets
 from tadge.baselines import make
-from tadge.data import datasets
 from tadge.errors import DatasetError
-from tadge.forecast.pairs import timed_pairs
+from tadge.features.pairs import timed_pairs
 
 CLOSE = 0.005
 

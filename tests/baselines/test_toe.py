@@ -14,9 +14,9 @@ from sklearn.linear_model import Ridge
 from small import forum, rebuilt
 from tadge.baselines import BASELINES, make
 from tadge.baselines import toe as rules
-from tadge.baselines.features import NAMES, pair_features
 from tadge.baselines.toe import PENALTIES, ToeRule
-from tadge.forecast.pairs import timed_pairs
+from tadge.features.pairs import timed_pairs
+from tadge.features.plain import NAMES, pair_features
 from tadge.units import unsquash
 
 ALL = [name for name, each in BASELINES.items() if issubclass(each, ToeRule)]

@@ -9,8 +9,8 @@ from sklearn.preprocessing import StandardScaler
 
 from small import forum
 from tadge.baselines.vectors import BALANCE, PENALTIES, DeepWalk, elastic_net
-from tadge.forecast.pairs import timed_pairs
-from tadge.train.initialise import initial_vectors
+from tadge.deepwalk.initialise import initial_vectors
+from tadge.features.pairs import timed_pairs
 
 
 def test_vectors_are_those_of_the_static_graph():

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tadge.config import ModelConfig, TrainConfig, WalkConfig
-from tadge.evaluate.result import Result, combine
+from tadge.evaluation.result import Result, combine
 from tadge.report.results import results_page
 
 DOCS = Path(__file__).parents[2] / "docs"

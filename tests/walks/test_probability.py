@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tadge.errors import ConfigError, InputError
 from tadge.graph import TemporalGraph
 from tadge.walks import walk_probabilities
-from tadge.walks.index import build_index
+from tadge.walks.index import walk_index
 
 KINDS = st.tuples(st.sampled_from(REACHES), st.sampled_from(CENTRALITIES), st.sampled_from(DIRECTIONS))
 
@@ -26,7 +26,7 @@ def has_links(graph):
 @given(graphs(), KINDS)
 def test_probabilities_and_index_agree_with_exact_arithmetic(graph, kind):
     reach, centrality, direction = kind
-    index = build_index(graph, reach, direction, centrality) if has_links(graph) else None
+    index = walk_index(graph, reach, direction, centrality) if has_links(graph) else None
     occurrence = 0
     for node in range(graph.num_nodes):
         for t in graph.tov(node).tolist():
@@ -59,7 +59,7 @@ def hub():
 
 @pytest.mark.parametrize("reach", REACHES)
 def test_a_hub_of_a_million_events_is_exact(hub, reach):
-    index = build_index(hub, reach, "forward", "degree")
+    index = walk_index(hub, reach, "forward", "degree")
     for place in range(hub.tov(0).size):
         t = hub.tov(0)[place]
         step = walk_probabilities(hub, 0, t, reach)
@@ -82,7 +82,7 @@ def test_backward_from_a_million_occurrences_is_exact():
     assert len(step) == num + 1
     assert relative_error(step.probability, expected) <= 1e-9
     place = int(graph.tov_start[1]) + graph.tov(1).size - 1
-    _, _, used = build_index(graph, "future", "backward", "degree").decode(place)
+    _, _, used = walk_index(graph, "future", "backward", "degree").decode(place)
     assert relative_error(used, expected) <= 1e-9
 
 
@@ -95,7 +95,7 @@ def test_a_delta_that_dwarfs_the_others_is_exact(time):
         exact = np.array([float(p) for p in candidates(graph, 0, t, reach).values()])
         assert exact[1] < 1e-11
         assert relative_error(step.probability, exact) <= 1e-9
-        assert relative_error(build_index(graph, reach, "forward", "degree").decode(0)[2], exact) <= 1e-9
+        assert relative_error(walk_index(graph, reach, "forward", "degree").decode(0)[2], exact) <= 1e-9
 
 
 def test_the_papers_example():

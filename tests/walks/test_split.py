@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from test_sampler import check_walks
 
 from tadge.config import WalkConfig
-from tadge.data.readers import read_events
 from tadge.errors import ConfigError, InputError
 from tadge.graph import TemporalGraph
+from tadge.io.readers import read_events
 from tadge.walks import PAD, split_by_walks
 
 

@@ -7,9 +7,9 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
+from tadge.arrays import Days
 from tadge.graph import TemporalGraph
-from tadge.history import history_of
-from tadge.kernels import Days
+from tadge.graph.past import history_of
 from tadge.seeding import check_seed
 
 

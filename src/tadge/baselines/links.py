@@ -12,9 +12,9 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
+from tadge.arrays import Days, Ints
 from tadge.graph import TemporalGraph
-from tadge.history import History, history_of
-from tadge.kernels import Days, Ints
+from tadge.graph.past import History, history_of
 from tadge.seeding import check_seed, stream
 
 LATEST = 0.2  # the share of the events, the latest, on which a decay is chosen

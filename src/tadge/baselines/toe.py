@@ -10,10 +10,10 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from tadge.baselines.features import joined_to, pair_features
-from tadge.forecast.pairs import Pairs, timed_pairs
+from tadge.arrays import Days, Ints
+from tadge.features.pairs import Pairs, timed_pairs
+from tadge.features.plain import joined_to, pair_features
 from tadge.graph import TemporalGraph
-from tadge.kernels import Days, Ints
 from tadge.seeding import check_seed, stream
 from tadge.units import unsquash
 

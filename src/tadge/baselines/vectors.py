@@ -8,13 +8,13 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
+from tadge.arrays import Days, Ints
 from tadge.baselines.toe import LATEST, NOTHING
 from tadge.config import ModelConfig
-from tadge.forecast.pairs import timed_pairs
+from tadge.deepwalk.initialise import initial_vectors
+from tadge.features.pairs import timed_pairs
 from tadge.graph import TemporalGraph
-from tadge.kernels import Days, Ints
 from tadge.seeding import check_seed
-from tadge.train.initialise import initial_vectors
 from tadge.units import unsquash
 
 PENALTIES: Days = 10.0 ** np.arange(-5.0, 0.0, 0.5)  # strongest last

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from tadge.cli.frame import AsJson, EventsFile, Quiet, app, print_json, read_graph, takes
-from tadge.data.options import ReadOptions
+from tadge.io.options import ReadOptions
 
 MOST_EVENTS_FOR_LINKS = 1_000_000  # the best link score replays the record once per community
 
@@ -53,7 +53,7 @@ def convert(
 
     Example: tadge convert edges.csv.gz edges.parquet
     """
-    from tadge.data.export import check_times, form_of, write_events
+    from tadge.io.export import check_times, form_of, write_events
 
     form_of(out)
     check_times(times)
@@ -88,8 +88,8 @@ def synth(
     """
     import polars as pl
 
-    from tadge.data import synthetic
-    from tadge.data.export import form_of, to_polars, write_events, write_frame
+    from tadge import synthetic
+    from tadge.io.export import form_of, to_polars, write_events, write_frame
 
     for path in (out, labels):
         if path is not None:
@@ -124,7 +124,7 @@ def synth(
 @datasets_app.command("list")
 def datasets_list(as_json: AsJson = False) -> None:
     """List the known data sets, and which of them are here."""
-    from tadge.data import datasets
+    from tadge import datasets
 
     rows = [datasets.as_dict(one) for one in datasets.list_datasets()]
     if as_json:
@@ -145,7 +145,7 @@ def datasets_list(as_json: AsJson = False) -> None:
 @datasets_app.command("get")
 def datasets_get(name: Annotated[str, typer.Argument(help="Name, as in the list.")], as_json: AsJson = False) -> None:
     """Fetch a data set into the cache, checked by size and checksum; go on where a download was cut."""
-    from tadge.data import datasets
+    from tadge import datasets
 
     place = datasets.get(name)
     if as_json:
@@ -157,7 +157,7 @@ def datasets_get(name: Annotated[str, typer.Argument(help="Name, as in the list.
 @datasets_app.command("path")
 def datasets_path(name: Annotated[str, typer.Argument(help="Name, as in the list.")], as_json: AsJson = False) -> None:
     """Print where a data set is: in the folder TADGE_DATA names, or in the cache."""
-    from tadge.data import datasets
+    from tadge import datasets
 
     place = datasets.path(name)
     if as_json:

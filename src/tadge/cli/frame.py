@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import typer
 
 from tadge.config import Option, options
-from tadge.data.options import ReadOptions
+from tadge.io.options import ReadOptions
 
 BAD_INPUT, INTERRUPTED = 2, 130
 
@@ -89,8 +89,8 @@ def takes(**configs: type) -> Callable[[Callable[..., None]], Callable[..., None
 
 def read_graph(file: str, reading: ReadOptions, quiet: bool) -> tuple[Any, Any, int | None]:
     """Read a file, or a known data set by its name; tell on stderr what was found."""
-    from tadge.data import datasets
-    from tadge.data.readers import read_with_report
+    from tadge import datasets
+    from tadge.io.readers import read_with_report
 
     path, classes = Path(file), None
     if not path.exists() and os.sep not in file and datasets.is_known(file):

@@ -23,8 +23,8 @@ from tadge.cli.frame import (
     takes,
 )
 from tadge.config import ModelConfig, TrainConfig, WalkConfig
-from tadge.data.options import ReadOptions
 from tadge.errors import ConfigError
+from tadge.io.options import ReadOptions
 
 
 @app.command()
@@ -50,7 +50,7 @@ def walk(
 
     Example: tadge walk edges.csv --out walks.parquet --num-walks 10000
     """
-    from tadge.data.download import progress_bar
+    from tadge.datasets.download import progress_bar
     from tadge.walks.store import check_name, write_walks
 
     if lengths:
@@ -117,7 +117,7 @@ def fit(
     """
     import torch
 
-    from tadge.embedder import TADGE, fit_folder
+    from tadge.embedding.estimator import TADGE, fit_folder
     from tadge.report.fit import render, summary
 
     if threads is not None:
@@ -161,8 +161,8 @@ def embed(
 
     Example: tadge embed model/ --out vectors.parquet --at 2015-06-30
     """
-    from tadge.embedder import TADGE
-    from tadge.train.vectors import vector_form, write_vectors
+    from tadge.embedding.estimator import TADGE
+    from tadge.io.vectors import vector_form, write_vectors
 
     vector_form(out)
     fitted = TADGE.load(model)

@@ -23,7 +23,7 @@ from tadge.cli.frame import (
     takes,
 )
 from tadge.config import ModelConfig, TrainConfig, WalkConfig
-from tadge.data.options import ReadOptions
+from tadge.io.options import ReadOptions
 
 LOOKS_AHEAD = 1  # the exit code of an audit that fails
 
@@ -70,7 +70,7 @@ def evaluate(
 
     Example: tadge evaluate edges.csv --out results/ --seeds 3
     """
-    from tadge.evaluate.run import PROTOCOLS, evaluate_seeds
+    from tadge.evaluation.run import PROTOCOLS, evaluate_seeds
     from tadge.report.evaluate import data_name, labels_of, model_maker, show
 
     graph, _, _ = read_graph(file, reading, quiet)
@@ -142,8 +142,8 @@ def audit(
 
     Example: tadge audit my_method.py:MyMethod edges.csv
     """
-    from tadge.evaluate.audit import audit as run_audit
-    from tadge.evaluate.loading import find_method
+    from tadge.auditing.audit import audit as run_audit
+    from tadge.auditing.loading import find_method
     from tadge.units import moment
 
     graph, _, _ = read_graph(file, reading, quiet)

@@ -8,12 +8,12 @@ from typing import Any
 
 from rich.console import Console
 
+from tadge import datasets
 from tadge.config import ModelConfig, TrainConfig, WalkConfig
-from tadge.data import datasets
-from tadge.data.labels import Labels, known_labels, read_labels
-from tadge.embedder import TADGE
+from tadge.datasets.node_labels import Labels, known_labels, read_labels
+from tadge.embedding.estimator import TADGE
 from tadge.errors import ConfigError
-from tadge.evaluate.result import Result
+from tadge.evaluation.result import Result
 from tadge.graph import TemporalGraph
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.table import Table
 
-from tadge.embedder import TADGE
+from tadge.embedding.estimator import TADGE
 
 WHY = {
     "done": "all epochs are done",

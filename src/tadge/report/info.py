@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tadge.data.readers import ReadReport
 from tadge.graph import TemporalGraph
+from tadge.io.readers import ReadReport
 from tadge.units import date_text
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from tadge.config import ModelConfig, TrainConfig, WalkConfig
-from tadge.evaluate.figures import Figure, smaller_is_better
-from tadge.evaluate.result import Result, label, number
-from tadge.evaluate.table import MEANING, asked
+from tadge.evaluation.figures import Figure, label, number, smaller_is_better
+from tadge.evaluation.result import Result
+from tadge.evaluation.table import MEANING, asked
 
 HEAD = """# Results
 

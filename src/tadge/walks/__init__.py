@@ -1,6 +1,6 @@
 """Time-centrality-biased temporal walks: sampling, exact probabilities, lengths and the paper's split."""
 
-from tadge.walks.layout import PAD
+from tadge.arrays import PAD
 from tadge.walks.lengths import LengthReport, free_length_distribution
 from tadge.walks.probability import Step, walk_probabilities
 from tadge.walks.sampler import Walks, iter_walks, sample_walks

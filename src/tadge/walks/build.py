@@ -12,46 +12,12 @@ from typing import Any
 import numba
 import numpy as np
 
-from tadge.kernels import Days, Ints, Nodes
-from tadge.walks.layout import BIG, Positions, Records
+from tadge.arrays import Days, Ints, Nodes
+from tadge.graph.links import Positions
+from tadge.walks.layout import BIG, Records
 
 DEGREE, SO_FAR, UNIFORM = 0, 1, 2
 _NUDGE = 2.0**-36  # the weight of bit 16 of a float, at most
-
-
-@numba.njit(cache=True)
-def make_links(
-    src: Nodes, dst: Nodes, time: Days, start: Ints, tov: Days, both: bool
-) -> tuple[Positions, Positions, Positions]:
-    """Find every link, in order of time: (M,) event, (M,) occurrence it hangs on, (M,) occurrence it leads to."""
-    most = 2 * time.size if both else time.size
-    event, hang, lead = np.empty(most, np.uint32), np.empty(most, np.uint32), np.empty(most, np.uint32)
-    at = start[:-1].copy()  # per node, the first ToV that is not earlier than now
-    m = 0
-    for k in range(time.size):
-        u, v, t = src[k], dst[k], time[k]
-        a, b = at[u], at[v]
-        while a < start[u + 1] and tov[a] < t:
-            a += 1
-        while b < start[v + 1] and tov[b] < t:
-            b += 1
-        at[u], at[v] = a, b
-        if b > start[v]:
-            event[m], hang[m], lead[m] = k, b - 1, a
-            m += 1
-        if both and u != v and a > start[u]:
-            event[m], hang[m], lead[m] = k, a - 1, b
-            m += 1
-    return event[:m], hang[:m], lead[:m]
-
-
-@numba.njit(cache=True)
-def occurrence_nodes(start: Ints) -> Nodes:
-    """Return the node of every occurrence, (O,)."""
-    node = np.empty(start[-1], np.int32)
-    for v in range(start.size - 1):
-        node[start[v] : start[v + 1]] = v
-    return node
 
 
 @numba.njit(cache=True)

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from tadge.arrays import Days, Ints, Nodes
 from tadge.errors import InputError
 from tadge.graph import TemporalGraph
-from tadge.kernels import Days, Ints, Nodes
+from tadge.graph.cache import per_graph
+from tadge.graph.links import Positions, links_of
 from tadge.walks import build, kernels, lists
 from tadge.walks.layout import (
     BACK,
@@ -32,7 +33,6 @@ from tadge.walks.layout import (
     NONE,
     START,
     STEP,
-    Positions,
     Records,
     aligned_records,
 )
@@ -176,31 +176,19 @@ class EarlierIndex(WalkIndex):
 
 # -- building ---------------------------------------------------------------------------------------------------------
 
-_kept: WeakKeyDictionary[TemporalGraph, dict[tuple[str, str, str], WalkIndex]] = WeakKeyDictionary()
 
-
+@per_graph
 def walk_index(graph: TemporalGraph, reach: str, direction: str, centrality: str) -> WalkIndex:
-    """Return the index of a graph; it is built at the first call and kept as long as the graph."""
-    of_graph = _kept.setdefault(graph, {})
-    name = (reach, direction, centrality)
-    if name not in of_graph:
-        of_graph[name] = build_index(graph, reach, direction, centrality)
-    return of_graph[name]
-
-
-def build_index(graph: TemporalGraph, reach: str, direction: str, centrality: str) -> WalkIndex:
-    """Build an index in time linear in the events."""
+    """Build the index of a graph in time linear in the events; it is kept as long as the graph."""
     if graph.num_events == 0:
         raise InputError("the graph is empty", expected="at least two events", found="none", cure="give it events")
-    events = graph.src, graph.dst, graph.time, graph.tov_start, graph.tov_times
-    event, hang, lead = build.make_links(*events, not graph.directed)
+    event, hang, lead, node_of = links_of(graph)
     if event.size == 0:
         cure = "walks need events whose target joined before them"
         raise InputError("nothing to walk on", expected="events with a ToE", found="none", cure=cure)
     if event.size >= MAX_EDGES or graph.num_occurrences >= MAX_EDGES:
         cure = "walk on views of the graph (TemporalGraph.between)"
         raise InputError("too many events", expected=f"fewer than {MAX_EDGES:,}", found=f"{event.size:,}", cure=cure)
-    node_of = build.occurrence_nodes(graph.tov_start)
     forward = direction == "forward"
     weight = _weights(graph, centrality, lead if forward else hang, event, node_of)
     if reach == "occurrence":

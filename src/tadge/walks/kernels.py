@@ -17,9 +17,11 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
-from tadge.kernels import Days, Ints, Nodes, prefetch
+from tadge.arrays import PAD, Days, Ints, Nodes
+from tadge.graph.kernels import prefetch
+from tadge.graph.links import Positions
 from tadge.seeding import draw, unit, walk_key
-from tadge.walks.layout import BIG, MANY, NONE, PAD, Positions, Records
+from tadge.walks.layout import BIG, MANY, NONE, Records
 
 LANES = 32  # walkers side by side: enough to hide the latency of memory, few enough for the first-level cache
 FEW_ROUNDS, MANY_ROUNDS = 6, 32  # of the Feistel network; few places need many to be shuffled well

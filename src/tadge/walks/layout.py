@@ -7,14 +7,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-PAD = -1  # fills the unused end of a walk
 NONE = 0xFFFF_FFFF  # a position that is not there
 BIG = 1 << 15  # counts from here on stand in a table of their own
 MANY = 1 << 31  # flag of a guide entry: more than two entries of the list begin in its part
 MAX_EDGES = 1 << 30  # positions are 32 bits wide, there are up to two guide entries per link, and one bit is a flag
 CACHE_LINE = 64
 
-Positions = npt.NDArray[np.uint32]
 Records = npt.NDArray[Any]
 
 # One occurrence, where a walk can begin.

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tadge.arrays import Ints
 from tadge.config import Option, WalkConfig
 from tadge.graph import TemporalGraph
-from tadge.kernels import Ints
 from tadge.walks.sampler import task_lengths
 
 MOST_STARTS = 1_000_000

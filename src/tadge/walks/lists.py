@@ -7,8 +7,9 @@ from typing import Any
 import numba
 import numpy as np
 
-from tadge.kernels import Days, Ints, Nodes
-from tadge.walks.layout import GUIDE, MANY, NONE, Positions, Records
+from tadge.arrays import Days, Ints, Nodes
+from tadge.graph.links import Positions
+from tadge.walks.layout import GUIDE, MANY, NONE, Records
 
 _GUIDE = numba.from_dtype(GUIDE)
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tadge.arrays import Days, Ints, Nodes
 from tadge.config import WalkConfig, options
 from tadge.errors import InputError
 from tadge.graph import TemporalGraph
-from tadge.kernels import Days, Ints, Nodes
 from tadge.walks.build import degrees_so_far
 
 

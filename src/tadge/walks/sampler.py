@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from tadge.arrays import Days, Ints, Nodes
 from tadge.config import Option, WalkConfig
 from tadge.graph import TemporalGraph
-from tadge.kernels import Days, Ints, Nodes
 from tadge.seeding import stream
 from tadge.walks.team import Job, Team, lengths_of
 

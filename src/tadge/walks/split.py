@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from tadge.arrays import PAD, Ints
 from tadge.config import Option, WalkConfig
 from tadge.errors import InputError, TadgeError
 from tadge.graph import TemporalGraph
-from tadge.kernels import Ints
 from tadge.seeding import stream
 from tadge.walks.build import match_times
 from tadge.walks.kernels import shuffled
-from tadge.walks.layout import PAD
 from tadge.walks.sampler import Walks, walks_from
 
 _SHARE = Option("test_share", float, 0.2, "share of the starts and walks that are test", low=0.0, high=1.0)

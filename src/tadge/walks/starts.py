@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from tadge.arrays import Ints
 from tadge.errors import InputError
 from tadge.graph import TemporalGraph
-from tadge.kernels import Ints
 
 
 def given_starts(graph: TemporalGraph, starts: Any) -> Ints:

@@ -18,10 +18,10 @@ import numpy as np
 import polars as pl
 
 from tadge.config import WalkConfig
-from tadge.data.atomic import atomic_file
-from tadge.data.export import id_series
 from tadge.errors import ConfigError, InputError
 from tadge.graph import TemporalGraph
+from tadge.io.export import id_series
+from tadge.storage.atomic import atomic_file
 from tadge.walks.sampler import CHUNK, Walks, iter_walks
 
 STATE = "state.json"

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from tadge.arrays import Ints
 from tadge.config import Option, WalkConfig
 from tadge.errors import InputError
 from tadge.graph import TemporalGraph
-from tadge.kernels import Ints
 from tadge.seeding import stream
 from tadge.walks import kernels
 from tadge.walks.index import Rows, WalkIndex, walk_index

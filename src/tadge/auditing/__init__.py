@@ -1,0 +1,1 @@
+"""Does a method look ahead? The same questions in worlds that differ only in the future."""

@@ -1,0 +1,398 @@
+"""Find out whether a method looks ahead: ask it the same in worlds that differ only in what comes later."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
+from inspect import isclass, signature
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tadge.arrays import Days, Ints
+from tadge.auditing import worlds
+from tadge.auditing.findings import AuditReport, Finding, Tally
+from tadge.auditing.worlds import Canary, Questions, World
+from tadge.config import Option
+from tadge.datasets.download import progress_bar
+from tadge.errors import ConfigError, InputError, TadgeError
+from tadge.evaluation.tasks import CALLS, can, name_of
+from tadge.graph import TemporalGraph
+from tadge.graph.inputs import check_kind
+from tadge.graph.past import history_of
+from tadge.seeding import check_seed, stream
+from tadge.units import Moment, date_text, moment, squash
+from tadge.walks.split import without_events
+
+FALSE_ALARM = 1e-6  # that an honest method fails by bad luck, per audit
+_CUTS = Option("cuts", int, 20, "moments at which to cut the future off", low=1)
+_QUERIES = Option("queries", int, 64, "questions at each cut", low=1)
+_TOLERANCE = Option("tolerance", float, 0.0, "largest difference between two answers that passes", low=0.0)
+
+DELETED, SCRAMBLED, EQUAL, ORDER = "future deleted", "future scrambled", "equal time stamps", "another order"
+CANARY, TRAINING = "canary", "test events in training"
+Answers = npt.NDArray[Any]
+Step = Callable[[], None]
+
+
+def audit(
+    method: Any,
+    graph: TemporalGraph,
+    *,
+    cuts: int = 20,
+    queries: int = 64,
+    seed: int = 0,
+    tolerance: float = 0.0,
+    calls: Sequence[str] = CALLS,
+    train: TemporalGraph | None = None,
+    test_from: Moment | None = None,
+    progress: bool | None = None,
+) -> AuditReport:
+    """Check that a method's answers as of a moment depend on nothing that comes later.
+
+    The method is asked the same questions in worlds that are the same until a cut: the whole graph; the later events
+    deleted, in a view and in a graph built anew; scrambled; twice as many. Every answer must be the same, bit for bit.
+    Events at the very next moment must not count either, nor may answers depend on what was asked before. And where a
+    future is planted, the method must not know better than a coin what was planted. Each world has a copy of the method
+    of its own, and a graph that is new at every cut, so that nothing can be remembered from another world.
+
+    What was learned in `fit` is not looked into: see `test_from`.
+
+    Args:
+        method: anything fitted that has some of `embed`, `score_links` and `predict_toe`.
+        graph: the whole history.
+        cuts: how many moments.
+        queries: how many questions at each.
+        seed: the same seed gives the same cuts and questions.
+        tolerance: largest difference between two answers that passes.
+        calls: what to ask it: some of "embed", "score_links" and "predict_toe"; by default all that it has.
+        train: the events that the method was fitted to; its `graph_` by default, where it has one.
+        test_from: when the test period begins: no event of it may be among those.
+        progress: False: no progress bar; it is shown where people can see it.
+    """
+    started = time.monotonic()
+    asked = _calls_of(method, calls)
+    cuts, queries, tolerance = _CUTS.check(cuts), _QUERIES.check(queries), _TOLERANCE.check(tolerance)
+    _check_graph(graph, "graph")
+    begin = None if test_from is None else moment(test_from, graph.clock)
+    if train is not None:
+        _check_graph(train, "train")
+    elif isinstance(getattr(method, "graph_", None), TemporalGraph):
+        train = method.graph_
+    history = without_events(graph, np.ones(graph.num_events, np.bool_))[0]  # a part of a graph has ToVs from before it
+    auditor = _Auditor(method, asked, history, queries, check_seed(seed), tolerance)
+    with progress_bar(f"audit of {auditor.name}", progress is not False, in_bytes=False) as show:
+        num_cuts = auditor.run(cuts, show)
+    findings, notes = auditor.findings, auditor.notes
+    for call in CALLS:
+        if call not in asked:
+            notes.append(f"not asked: {call}" + ("" if can(method, call) else f", which {auditor.name} does not have"))
+    if train is not None and begin is not None:
+        findings.append(_check_training(train, graph, begin))
+    else:
+        missing = "when the test period begins (test_from)" if begin is None else "what it was fitted to (train)"
+        notes.append(f"not checked: whether it was fitted to test events, for nothing says {missing}")
+    seconds = time.monotonic() - started
+    return AuditReport(auditor.name, findings, notes, num_cuts, queries, seed, tolerance, graph.fingerprint, seconds)
+
+
+def _calls_of(method: Any, wanted: Sequence[str]) -> list[str]:
+    if isclass(method):
+        cure = f"make one and fit it: {method.__name__}().fit(train)"
+        raise InputError("this is a class", expected="a fitted method", found=method.__name__, cure=cure)
+    wanted = [wanted] if isinstance(wanted, str) else wanted
+    if not wanted or set(wanted) - set(CALLS):
+        raise ConfigError("unknown call", expected="some of " + ", ".join(CALLS), found=repr(wanted), where="calls")
+    calls = [call for call in CALLS if call in wanted and can(method, call)]
+    if not calls:
+        expected = "a method with embed, score_links or predict_toe" if set(wanted) == set(CALLS) else ", ".join(wanted)
+        raise InputError("nothing to ask it", expected=expected, found=type(method).__name__, where="method")
+    return calls
+
+
+def _check_graph(graph: Any, name: str) -> None:
+    check_kind(graph, TemporalGraph, name)
+    if name == "graph" and graph.num_moments < 2:
+        expected, found = "events at two times or more", f"{graph.num_moments}"
+        raise InputError("nothing comes later in this graph", expected=expected, found=found, where=name)
+
+
+class _Auditor:
+    """Ask one method all questions, and gather the findings."""
+
+    def __init__(
+        self, method: Any, calls: list[str], graph: TemporalGraph, queries: int, seed: int, tolerance: float
+    ) -> None:
+        self.method, self.name, self.calls, self.graph = method, name_of(method), calls, graph
+        self.queries, self.seed, self.tolerance = queries, seed, tolerance
+        self.findings: list[Finding] = []
+        self.notes: list[str] = []
+        self.quiet = {"progress": False} if "embed" in calls and _takes(method.embed, "progress") else {}
+
+    def run(self, cuts: int, show: Callable[[int, int], None]) -> int:
+        """Run all checks that need answers, and return the number of cuts.
+
+        The planted future comes first, when nothing can have been remembered yet.
+        """
+        moments = worlds.choose_times(self.graph, cuts, self._rng("cuts"), 0.25, slice(0, -1))
+        instants = worlds.choose_times(self.graph, cuts, self._rng("instants"), 0.5, slice(1, None))
+        plants = [kind for kind in ("links", "toe") if self._answering(kind) and worlds.can_plant(self.graph)]
+        total, done = moments.size * (6 + len(plants)) + instants.size * 2, 0
+
+        def step() -> None:
+            nonlocal done
+            done += 1
+            show(done, total)
+
+        seen = history_of(self.graph).first
+        asked = self._questions(moments, seen, "questions", before=False)
+        just_before = self._questions(np.nextafter(instants, -np.inf), seen, "just before", before=True)
+        canaries = [finding for kind in plants for finding in self._plant(kind, moments, step)]
+        if not plants:
+            self.notes.append("no canary: the graph has not two targets to choose between")
+        known = self._known(asked, step)
+        self._check(ORDER, asked, known, [("when asked in reverse order", worlds.whole)], step)
+        if not all(one.passed for one in self.findings):
+            self.notes.append("answers that depend on chance, or on what was asked before, can make every check fail")
+        ways = [
+            ("once the later ones are deleted", worlds.view),
+            ("in a new graph without the later ones", worlds.anew),
+        ]
+        self._check(DELETED, asked, known, ways, step)
+        ways = [
+            ("with others in place of the later ones", worlds.scrambled),
+            ("with twice as many others after the cut", worlds.doubled),
+        ]
+        self._check(SCRAMBLED, asked, known, ways, step)
+        known = self._known(just_before, step)
+        self._check(EQUAL, just_before, known, [("without those from that instant on", worlds.view)], step)
+        self.findings += canaries
+        return int(moments.size)
+
+    def _rng(self, name: str, number: int = 0) -> np.random.Generator:
+        return np.random.default_rng([int(stream(self.seed, f"audit {name}")), number])
+
+    def _questions(self, cuts: Days, seen: Days, name: str, before: bool) -> list[Questions]:
+        return [
+            worlds.make_questions(self.graph, seen, cut, self.queries, self._rng(name, number), before=before)
+            for number, cut in enumerate(cuts.tolist())
+        ]
+
+    # -- asking -------------------------------------------------------------------------------------------------------
+
+    def _twin(self) -> Any:
+        """Copy the method, so that each world has one that knows nothing of the others; graphs need no copy."""
+        held = getattr(self.method, "__dict__", {}).values()
+        try:
+            return deepcopy(self.method, {id(one): one for one in held if isinstance(one, TemporalGraph)})
+        except MemoryError:
+            raise
+        except Exception:
+            note = f"{self.name} cannot be copied: what it remembers from one world may hide a leak in another"
+            if note not in self.notes:
+                self.notes.append(note)
+            return self.method
+
+    def _ask(self, twin: Any, call: str, graph: TemporalGraph, src: Ints, dst: Ints, at: Days) -> Answers:
+        """Ask one call; ToE in both units, of which comes the mean, squashed: a change in either shows."""
+        if call != "predict_toe":
+            return self._answer(twin, call, graph, src, dst, at)
+        squashed, days = (self._answer(twin, call, graph, src, dst, at, squashed=unit) for unit in (True, False))
+        return (squashed + squash(days.astype(np.float64))) / 2
+
+    def _answer(
+        self, twin: Any, call: str, graph: TemporalGraph, src: Ints, dst: Ints, at: Days, **unit: bool
+    ) -> Answers:
+        """Ask one call, and look at what comes back: (n,) numbers, or (2 n, D) for `embed` of both ends."""
+        try:
+            if call == "embed":
+                answer = twin.embed(np.concatenate([src, dst]), np.concatenate([at, at]), graph=graph, **self.quiet)
+            else:
+                answer = getattr(twin, call)(src.copy(), dst.copy(), at.copy(), graph=graph, **unit)
+            array: Answers = np.asarray(answer.detach().cpu() if hasattr(answer, "detach") else answer)
+        except (TadgeError, MemoryError):
+            raise
+        except Exception as error:
+            found = f"{type(error).__name__}: {error}"
+            raise InputError("cannot answer", found=found, where=f"{self.name}.{call}") from error
+        _look(array, f"{self.name}.{call}", src.size, call == "embed")
+        return array
+
+    def _answers(
+        self, asked: list[Questions], world: World, step: Step, reverse: bool = False
+    ) -> Iterator[tuple[int, dict[str, Answers | TadgeError]]]:
+        """Ask all questions in one world; give the answers, or the complaints, with the number of the questions."""
+        twin = self._twin()
+        numbers = range(len(asked))
+        for number in reversed(numbers) if reverse else numbers:
+            one, answers = asked[number], dict[str, Answers | TadgeError]()
+            graph = world(self.graph, one.cut, self._rng(world.__name__, number))
+            for call in self.calls:
+                try:
+                    answers[call] = self._ask(twin, call, graph, one.src, one.dst, one.at)
+                except TadgeError as error:
+                    answers[call] = error
+            yield number, answers
+            step()
+
+    # -- the same in two worlds ---------------------------------------------------------------------------------------
+
+    def _known(self, asked: list[Questions], step: Step) -> list[dict[str, Answers]]:
+        """Ask all questions with everything there; complain where one cannot be answered."""
+        known: list[dict[str, Answers]] = []
+        for _, answers in self._answers(asked, worlds.whole, step):
+            known.append({})
+            for call, answer in answers.items():
+                if isinstance(answer, TadgeError):
+                    raise answer
+                known[-1][call] = answer
+        return known
+
+    def _check(
+        self,
+        check: str,
+        asked: list[Questions],
+        known: list[dict[str, Answers]],
+        ways: Sequence[tuple[str, World]],
+        step: Step,
+    ) -> None:
+        """Ask all questions in other worlds, and compare with what was answered with everything there."""
+        tallies = {call: Tally() for call in self.calls}
+        for words, world in ways:
+            for number, answers in self._answers(asked, world, step, reverse=check == ORDER):
+                for call, answer in answers.items():
+                    self._compare(tallies[call], call, asked[number], known[number][call], answer, words)
+        for call, tally in tallies.items():
+            said = tally.said or "every answer is the same"
+            self.findings.append(Finding(check, call, not tally.said, tally.comparisons, tally.largest, said))
+
+    def _compare(
+        self, tally: Tally, call: str, one: Questions, known: Answers, found: Answers | TadgeError, words: str
+    ) -> None:
+        tally.comparisons += one.src.size
+        if isinstance(found, TadgeError) or known.shape != found.shape:
+            trouble = found if isinstance(found, TadgeError) else f"an answer of shape {found.shape}, not {known.shape}"
+            tally.add(math.inf, f"cut {one.told}: it answers with all events there, but {words}: {trouble}")
+            return
+        same = known == found
+        if same.all():
+            return
+        with np.errstate(invalid="ignore"):
+            gap = np.where(same, 0.0, np.abs(known.astype(np.float64) - found.astype(np.float64)))
+        gap = gap.reshape(len(gap), -1)
+        row, place = np.unravel_index(int(np.argmax(gap)), gap.shape)
+        largest = float(gap[row, place])
+        said = ""
+        if largest > self.tolerance and not tally.said:
+            one_value, other = (float(each.reshape(gap.shape)[row, place]) for each in (known, found))
+            said = self._sentence(call, one, int(row), one_value, other, words)
+        tally.add(largest, said)
+
+    def _sentence(self, call: str, one: Questions, row: int, known: float, found: float, words: str) -> str:
+        """Tell one difference: the cut, the question and both answers."""
+        digits = 6 if f"{known:.6g}" != f"{found:.6g}" else 17
+        at, ids = float(one.at[row % one.at.size]), self.graph.ids
+        when = date_text(at, self.graph.clock) if at < one.cut else one.told
+        if call == "embed":
+            asked = f"a number in the vector of {_shown(ids[np.concatenate([one.src, one.dst])[row]])}"
+        else:
+            what = "score" if call == "score_links" else "squashed ToE"
+            asked = f"the {what} of {_shown(ids[one.src[row]])} -> {_shown(ids[one.dst[row]])}"
+        answers = f"{known:.{digits}g} with all events there, but {found:.{digits}g} {words}"
+        return f"cut {one.told}: {asked} as of {when} is {answers}"
+
+    # -- a planted future ---------------------------------------------------------------------------------------------
+
+    def _answering(self, kind: str) -> list[str]:
+        return [call for call in self.calls if (call == "predict_toe") == (kind == "toe")]
+
+    def _plant(self, kind: str, moments: Days, step: Step) -> list[Finding]:
+        """Plant a future at every cut, and count how often a method prefers what was planted."""
+        calls, twin = self._answering(kind), self._twin()
+        make = worlds.plant_links if kind == "links" else worlds.plant_toe
+        wins, losses = dict.fromkeys(calls, 0), dict.fromkeys(calls, 0)
+        for number in self._rng(f"order of {kind}").permutation(moments.size).tolist():
+            canary = make(self.graph, float(moments[number]), self.queries, self._rng(f"canary {kind}", number))
+            for call in calls:
+                ahead, behind = self._both(twin, call, canary)
+                wins[call] += int(np.count_nonzero(ahead > behind))
+                losses[call] += int(np.count_nonzero(ahead < behind))
+            step()
+        return [self._canary(call, wins[call], losses[call], self.queries * moments.size) for call in calls]
+
+    def _both(self, twin: Any, call: str, canary: Canary) -> tuple[Answers, Answers]:
+        """Ask for what was planted and for what was not; vectors are compared by their product with the source's."""
+        count = canary.src.size
+        src, dst = np.tile(canary.src, 2), np.concatenate([canary.ahead, canary.behind])
+        answer = self._ask(twin, call, canary.graph, src, dst, np.full(2 * count, canary.cut))
+        if call == "embed":
+            answer = np.einsum("nd,nd->n", *np.split(answer.astype(np.float64), 2))
+        return answer[:count], answer[count:]
+
+    def _canary(self, call: str, wins: int, losses: int, asked: int) -> Finding:
+        passed = coin(wins, losses) >= FALSE_ALARM / len(self.calls)
+        auc = 0.5 + (wins - losses) / (2 * asked)
+        planted = "the longer of two planted ToEs" if call == "predict_toe" else "what was planted after the cut"
+        said = f"{planted} is ahead in {wins:,} and behind in {losses:,} of {asked:,} pairs (AUC {auc:.3f})"
+        said += " as it is by chance" if passed else ", which chance cannot do"
+        return Finding(CANARY, call, passed, asked, abs(auc - 0.5), said)
+
+
+def _shown(node_id: Any) -> str:
+    return repr(node_id if isinstance(node_id, str) else int(node_id))
+
+
+def _takes(function: Callable[..., Any], name: str) -> bool:
+    try:
+        return name in signature(function).parameters
+    except (TypeError, ValueError):
+        return False
+
+
+def _look(array: Answers, where: str, count: int, vectors: bool) -> None:
+    """Complain about answers of the wrong shape, and about those that are not numbers."""
+    fits = array.ndim == 2 and len(array) == 2 * count if vectors else array.shape == (count,)
+    if not fits or array.dtype.kind not in "fiub":
+        expected = f"({2 * count}, D) numbers" if vectors else f"({count},) numbers"
+        found = f"{array.shape} of {array.dtype}"
+        raise InputError("answers of the wrong shape", expected=expected, found=found, where=where)
+    missing = np.isnan(array.astype(np.float64)).reshape(len(array), -1).any(axis=1)
+    if missing.any():
+        found = f"NaN for {np.count_nonzero(missing):,} of {missing.size:,}, the first in row {np.argmax(missing)}"
+        raise InputError("answers that are not numbers", expected="numbers", found=found, where=where)
+
+
+def coin(wins: int, losses: int) -> float:
+    """Give the probability that a fair coin is at least as far from even, exactly."""
+    total, less = wins + losses, min(wins, losses)
+    if 2 * less >= total - 1:
+        return 1.0
+    ways = term = 1
+    for heads in range(1, less + 1):
+        term = term * (total - heads + 1) // heads
+        ways += term
+    return math.exp(math.log(2 * ways) - total * math.log(2))
+
+
+def _check_training(train: TemporalGraph, graph: TemporalGraph, test_from: float) -> Finding:
+    """Look for the test period's events among those that a method was fitted to."""
+    late = np.flatnonzero(train.time >= test_from)
+    when = date_text(test_from, graph.clock)
+    if not late.size:
+        return Finding(TRAINING, "fit", True, train.num_events, 0.0, f"all that it was fitted to is before {when}")
+    test = set(_events(graph, np.flatnonzero(graph.time >= test_from)))
+    events = _events(train, late)
+    src, dst, at = events[0]
+    said = (
+        f"it was fitted to {late.size:,} events at or after {when}, {sum(each in test for each in events):,} of them "
+    )
+    said += f"events of the test period; the first is {src!r} -> {dst!r} at {date_text(at, graph.clock)}"
+    return Finding(TRAINING, "fit", False, train.num_events, float(late.size), said)
+
+
+def _events(graph: TemporalGraph, numbers: Ints) -> list[tuple[Any, Any, float]]:
+    columns = graph.ids[graph.src[numbers]], graph.ids[graph.dst[numbers]], graph.time[numbers]
+    return list(zip(*(column.tolist() for column in columns), strict=True))

@@ -1,0 +1,217 @@
+"""Worlds that are the same until a moment and differ after it, and questions as of that moment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tadge.arrays import Days, Ints
+from tadge.graph import TemporalGraph
+from tadge.units import date_text
+from tadge.walks.split import without_events
+
+RECENT = 1000  # events before a cut whose pairs are asked for
+REPEATS = 10  # times that a planted pair links
+FAR = 10.0  # spans of the graph between late planted events
+
+World = Callable[[TemporalGraph, float, np.random.Generator], TemporalGraph]
+
+
+@dataclass(frozen=True, eq=False)
+class Questions:
+    """Hold what a method is asked at one cut, (n,) each.
+
+    Attributes:
+        cut: the moment after which worlds differ, in days.
+        told: the cut, for people.
+        src: node numbers.
+        dst: node numbers.
+        at: moments at or before the cut.
+    """
+
+    cut: float
+    told: str
+    src: Ints
+    dst: Ints
+    at: Days
+
+
+@dataclass(frozen=True, eq=False)
+class Canary:
+    """Hold a planted future, (n,) each: a method that cannot see it finds `ahead` and `behind` equally good.
+
+    Attributes:
+        graph: the past of the cut, then what was planted.
+        cut: in days.
+        src: node numbers.
+        ahead: targets that the planted future favours.
+        behind: targets that it does not.
+    """
+
+    graph: TemporalGraph
+    cut: float
+    src: Ints
+    ahead: Ints
+    behind: Ints
+
+
+# -- cuts and questions -----------------------------------------------------------------------------------------------
+
+
+def choose_times(graph: TemporalGraph, count: int, rng: np.random.Generator, tied: float, skip: slice) -> Days:
+    """Choose distinct times of events, ascending: at most `count`, a share `tied` of them with several events."""
+    times, events = (each[skip] for each in np.unique(graph.time, return_counts=True))
+    order = np.argsort(rng.exponential(size=times.size) / events)  # times of many events tend to come first
+    several = order[events[order] > 1][: round(count * tied)]
+    rest = order[~np.isin(order, several)][: count - several.size]
+    return np.sort(times[np.concatenate([several, rest])])
+
+
+def make_questions(
+    graph: TemporalGraph, seen: Days, cut: float, count: int, rng: np.random.Generator, *, before: bool = False
+) -> Questions:
+    """Ask about what comes next or later, what was, random pairs and nodes that nobody has seen; a quarter each.
+
+    Args:
+        graph: with what comes later.
+        seen: (N,) when each node is first seen.
+        cut: at or after the first event.
+        count: how many questions.
+        rng: randomness.
+        before: the cut lies right before an event.
+    """
+    known = int(np.searchsorted(graph.time, cut, side="right"))
+    src, dst = random_ends(graph, count, rng)
+    kind, turn = np.arange(count) % 4, np.arange(count) // 4
+    later = np.where(turn % 2 == 0, known + turn // 2, rng.integers(known, graph.num_events + 1, count))
+    event = np.where(kind == 0, later, rng.integers(max(0, known - RECENT), known, count))
+    real = (kind <= 1) & (event < graph.num_events)
+    src[real], dst[real] = graph.src[event[real]], graph.dst[event[real]]
+    for ends, (low, high), odd in ((src, _sources(graph), 0), (dst, _targets(graph), 1)):
+        unseen = low + np.flatnonzero(seen[low:high] > cut)
+        chosen = (kind == 3) & (turn % 2 == odd)
+        if unseen.size:
+            ends[chosen] = rng.choice(unseen, np.count_nonzero(chosen))
+    at = np.full(count, cut)
+    early = rng.random(count) < 0.25
+    at[early] = graph.time[rng.integers(0, known, np.count_nonzero(early))]
+    between = early & (rng.random(count) < 0.5)
+    at[between] = graph.time[0] + (cut - graph.time[0]) * rng.random(np.count_nonzero(between))
+    after = date_text(float(np.nextafter(cut, np.inf)) if before else cut, graph.clock)
+    return Questions(cut, f"right before {after}" if before else after, src, dst, np.minimum(at, cut))
+
+
+def _sources(graph: TemporalGraph) -> tuple[int, int]:
+    return 0, graph.num_sources or graph.num_nodes
+
+
+def _targets(graph: TemporalGraph) -> tuple[int, int]:
+    return graph.num_sources, graph.num_nodes
+
+
+def random_ends(graph: TemporalGraph, count: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
+    """Draw random pairs, (count,) each; in a bipartite graph from source to target."""
+    return rng.integers(*_sources(graph), count), rng.integers(*_targets(graph), count)
+
+
+# -- worlds that are the same until the cut ---------------------------------------------------------------------------
+
+
+def whole(graph: TemporalGraph, cut: float, rng: np.random.Generator) -> TemporalGraph:
+    """Leave everything as it is, in a graph that nobody has seen yet."""
+    return replace(graph)
+
+
+def view(graph: TemporalGraph, cut: float, rng: np.random.Generator) -> TemporalGraph:
+    """Delete what is later, as a view."""
+    return graph.before(float(np.nextafter(cut, np.inf)))
+
+
+def anew(graph: TemporalGraph, cut: float, rng: np.random.Generator) -> TemporalGraph:
+    """Delete what is later, as a graph of the events that remain."""
+    return without_events(graph, graph.time <= cut)[0]
+
+
+def scrambled(graph: TemporalGraph, cut: float, rng: np.random.Generator) -> TemporalGraph:
+    """Give what is later random ends and other times, some of them right after the cut."""
+    later = graph.time[np.searchsorted(graph.time, cut, side="right") :]
+    time = rng.permutation(later)
+    moved = rng.random(time.size) < 0.5
+    time[moved] = cut + (graph.time[-1] - cut) * rng.random(np.count_nonzero(moved)) * rng.choice([1e-3, 1.0])
+    return _with_future(graph, cut, *random_ends(graph, time.size, rng), time, rng)
+
+
+def doubled(graph: TemporalGraph, cut: float, rng: np.random.Generator) -> TemporalGraph:
+    """Let twice as much happen later, in twice the time, between random ends."""
+    count = 2 * (graph.num_events - int(np.searchsorted(graph.time, cut, side="right")))
+    time = cut + 2 * (graph.time[-1] - cut) * rng.random(count)
+    return _with_future(graph, cut, *random_ends(graph, count, rng), time, rng)
+
+
+def _with_future(
+    graph: TemporalGraph, cut: float, src: Ints, dst: Ints, time: Days, rng: np.random.Generator
+) -> TemporalGraph:
+    """Build the graph of what is known by the cut and then of these events, all of them after it."""
+    known = int(np.searchsorted(graph.time, cut, side="right"))
+    time = np.maximum(time, np.nextafter(cut, np.inf))
+    weight = None
+    if graph.weight is not None:
+        weight = np.concatenate([graph.weight[:known], rng.choice(graph.weight, time.size)])
+    return TemporalGraph.from_numbers(
+        np.concatenate([graph.src[:known], src]).astype(np.int32),
+        np.concatenate([graph.dst[:known], dst]).astype(np.int32),
+        graph.ids,
+        graph.num_sources,
+        np.concatenate([graph.time[:known], time]),
+        weight,
+        clock=graph.clock,
+        directed=graph.directed,
+        tov=graph.tov_rule,
+    )
+
+
+# -- a planted future -------------------------------------------------------------------------------------------------
+
+
+def can_plant(graph: TemporalGraph) -> bool:
+    """Tell whether there are two targets to choose between."""
+    low, high = _targets(graph)
+    return high - low >= 2
+
+
+def plant_links(graph: TemporalGraph, cut: float, count: int, rng: np.random.Generator) -> Canary:
+    """Let random pairs link again and again right after the cut."""
+    src, ahead, behind = _triples(graph, count, rng)
+    ends = np.repeat(src, REPEATS), np.repeat(ahead, REPEATS)
+    time = cut + _step(graph, cut) * rng.permutation(np.arange(1.0, 1.0 + count * REPEATS))
+    return Canary(_with_future(graph, cut, *ends, time, rng), cut, src, ahead, behind)
+
+
+def plant_toe(graph: TemporalGraph, cut: float, count: int, rng: np.random.Generator) -> Canary:
+    """Let all targets join right after the cut; `behind` is linked to at once, `ahead` ages later, again and again."""
+    src, ahead, behind = _triples(graph, count, rng)
+    step, span = _step(graph, cut), float(graph.time[-1] - graph.time[0])
+    joins = np.full(2 * count, cut + step)
+    soon = np.tile(cut + step * np.arange(2.0, 2.0 + REPEATS), count)
+    late = np.tile(cut + FAR * span * np.arange(1.0, 1.0 + REPEATS), count)
+    targets, (others, anyone) = np.concatenate([ahead, behind]), random_ends(graph, 2 * count, rng)
+    first = (
+        (others, targets) if graph.bipartite else (targets, anyone)
+    )  # where targets never act, a link makes them join
+    sources, one, other = (np.repeat(each, REPEATS) for each in (src, ahead, behind))
+    ends = np.concatenate([first[0], sources, sources]), np.concatenate([first[1], other, one])
+    return Canary(_with_future(graph, cut, *ends, np.concatenate([joins, soon, late]), rng), *(cut, src, ahead, behind))
+
+
+def _triples(graph: TemporalGraph, count: int, rng: np.random.Generator) -> tuple[Ints, Ints, Ints]:
+    """Draw sources and two distinct targets each, (count,); which of the two comes first is as a fair coin says."""
+    (low, high), (src, ahead) = _targets(graph), random_ends(graph, count, rng)
+    behind = low + (ahead - low + rng.integers(1, high - low, count)) % (high - low)
+    return src, ahead, behind
+
+
+def _step(graph: TemporalGraph, cut: float) -> float:
+    """Give a time that is short in this graph, and long enough to be told apart by float64 days."""
+    return max(1e-7 * float(graph.time[-1] - graph.time[0]), 4 * float(np.spacing(abs(cut))))

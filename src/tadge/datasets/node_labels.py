@@ -1,0 +1,305 @@
+"""Labels of nodes: from a file of the user's, or by the rules of the known data sets."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from io import StringIO
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from tadge import datasets
+from tadge.arrays import Ints
+from tadge.datasets.registry import DataFile, Dataset
+from tadge.errors import DatasetError, InputError
+from tadge.graph import TemporalGraph
+from tadge.io.sniff import DELIMITERS, plain, split
+from tadge.io.source import Source, check_utf8, open_source
+
+NAMES = {
+    "id": "id ids node nodeid nodes vertex vertexid user userid name".split(),
+    "label": "label labels class classes classid category community group y".split(),
+}
+COMMENTS = ("#", "%")
+SAMPLE_ROWS = 200
+_CURE = "write one row per node: id,label"
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """Hold the classes of a graph's nodes.
+
+    Attributes:
+        classes: the names of the classes, in order of class number.
+        values: (N,) int64, the class of each node; -1 where it has none.
+    """
+
+    classes: list[str]
+    values: Ints
+
+    def __post_init__(self) -> None:
+        self.values.flags.writeable = False
+
+
+class _Row(NamedTuple):
+    """Hold one row of a file: its number, from 1, and its two cells."""
+
+    number: int
+    node: Any
+    label: Any
+
+
+def labels_for(graph: TemporalGraph, ids: Sequence[Any], labels: Sequence[Any]) -> Labels:
+    """Put labels to the nodes that they belong to.
+
+    Args:
+        graph: whose nodes.
+        ids: the user's ids; in a bipartite graph sources come before targets where both have an id.
+        labels: as many; classes are in order of number where all are whole numbers, else of their names.
+    """
+    if len(ids) != len(labels):
+        found = f"{len(ids):,} ids and {len(labels):,} labels"
+        raise InputError("ids and labels differ in length", expected="as many", found=found, where="labels")
+    rows = (_Row(number, *each) for number, each in enumerate(zip(ids, labels, strict=True), 1))
+    return _assign(graph, rows, "labels")
+
+
+def read_labels(path: str | Path, graph: TemporalGraph) -> Labels:
+    """Read the labels of a graph's nodes from a file: one row per node, `id,label`.
+
+    CSV, TSV and the like, JSON lines and Parquet are read, also packed (.gz, .zst). A header is not needed; where there
+    is one, its names say which column is which.
+    """
+    try:
+        source = open_source(path)
+    except InputError as error:
+        if error.expected != "at least one event":
+            raise
+        raise InputError(error.what, expected="at least two rows", cure=_CURE, where=str(path)) from None
+    rows = {"text": _text_rows, "jsonl": _json_rows, "parquet": _parquet_rows}[source.kind](source, graph)
+    return _assign(graph, rows, str(path))
+
+
+def known_labels(data: str | Path, graph: TemporalGraph) -> Labels | None:
+    """Give the labels of a known data set, or None where it has none, or is not known.
+
+    Args:
+        data: the name of a data set; or a file, which is known by its checksum, whatever it is called.
+        graph: the data set, read.
+    """
+    path = Path(data)
+    if path.is_file():
+        dataset = _recognise(path)
+        try:
+            return None if dataset is None else labels_for(graph, *datasets.labels(dataset))
+        except DatasetError:  # the labels have a file of their own, which is not here
+            return None
+    if not datasets.is_known(str(data)) or datasets.find(str(data)).labels is None:
+        return None
+    return labels_for(graph, *datasets.labels(str(data)))
+
+
+# -- rows to nodes ----------------------------------------------------------------------------------------------------
+
+
+def _assign(graph: TemporalGraph, rows: Iterable[_Row], where: str) -> Labels:
+    number_of = _numbers(graph)
+    found: dict[int, _Row] = {}
+    unknown: list[_Row] = []
+    row = None
+    for row in rows:
+        label, node = _clean(row.label), number_of.get(_as_id(graph, row.node))
+        if label == "":
+            cure = "leave the row out where a node has no label"
+            raise InputError("a label is missing", found=repr(row.node), cure=cure, where=f"{where}, row {row.number}")
+        if node is None:
+            unknown.append(row)
+        elif found.setdefault(node, row._replace(label=label)).label != label:
+            other = found[node]
+            what, said = "two labels for one node", f"{other.label!r} in row {other.number} and {label!r}"
+            raise InputError(what, expected="one", found=f"{row.node!r}: {said}", where=f"{where}, row {row.number}")
+    if row is None:
+        raise InputError("there are no labels in it", expected="at least two rows", cure=_CURE, where=where)
+    if unknown:
+        first = unknown[0]
+        said = f"{len(unknown):,} of {len(unknown) + len(found):,}, the first {_clean(first.node)!r}"
+        cure = "take those rows out" + (
+            ", or call the columns id and label if it is a header" if first.number == 1 else ""
+        )
+        expected = f"ids of the graph's {graph.num_nodes:,} nodes"
+        at = f"{where}, row {first.number}"
+        raise InputError("labels of unknown nodes", expected=expected, found=said, cure=cure, where=at)
+    classes = _in_order({each.label for each in found.values()})
+    if len(classes) < 2:
+        raise InputError("there is only one class", expected="two or more", found=repr(classes[0]), where=where)
+    values, place = np.full(graph.num_nodes, -1, np.int64), {name: number for number, name in enumerate(classes)}
+    values[list(found)] = [place[each.label] for each in found.values()]
+    return Labels(classes, values)
+
+
+def _numbers(graph: TemporalGraph) -> dict[Any, int]:
+    """Map ids to node numbers; the first wins, as in `graph.node`."""
+    ids = graph.ids.tolist()
+    return dict(zip(reversed(ids), range(len(ids) - 1, -1, -1), strict=True))
+
+
+def _as_id(graph: TemporalGraph, node: Any) -> Any:
+    """Take an id as `graph.node` does."""
+    text = _clean(node)
+    if graph.ids.dtype == object:
+        return text
+    return int(text) if text.lstrip("-").isdecimal() and text.count("-") <= 1 else text
+
+
+def _clean(value: Any) -> str:
+    return "" if value is None else str(value).strip()
+
+
+def _in_order(names: set[str]) -> list[str]:
+    whole = all(name.lstrip("-").isdecimal() and name.count("-") <= 1 for name in names)
+    return sorted(names, key=lambda name: (int(name), name)) if whole else sorted(names)
+
+
+# -- files to rows ----------------------------------------------------------------------------------------------------
+
+
+def _columns(names: Sequence[str], where: str) -> tuple[int, int]:
+    """Find the columns of ids and of labels by their names; of two columns, one may have any name."""
+    simple = [plain(name) for name in names]
+    places = {role: next((simple.index(one) for one in known if one in simple), None) for role, known in NAMES.items()}
+    node, label = places["id"], places["label"]
+    if len(names) == 2 and (node is None) != (label is None):
+        node, label = (1 - label, label) if label is not None else (node, 1 - (node or 0))
+    if node is None or label is None:
+        found, cure = ", ".join(map(repr, names)), "call them id and label"
+        what = f"there is no column of {'ids' if node is None else 'labels'}"
+        raise InputError(what, expected="columns id and label", found=found, cure=cure, where=where)
+    return node, label
+
+
+def _text_rows(source: Source, graph: TemporalGraph) -> Iterator[_Row]:
+    check_utf8(source)
+    where, known = str(source.path), _numbers(graph)
+    lines = list(StringIO(source.data.tobytes().decode("utf-8"), newline="\n"))
+    start, delimiter = 0, _delimiter([line.rstrip("\r\n") for line in lines if line.strip()][:SAMPLE_ROWS])
+    while start < len(lines) and _is_skipped(lines[start], delimiter, graph, known):
+        start += 1
+    node, label, width = 0, 1, 2
+    for number, cells in _cells(lines, start, delimiter, where):
+        if number == start + 1 and _is_header(cells, graph, known):
+            node, label = _columns(cells, where)
+            width = len(cells)
+            continue
+        if len(cells) != width:
+            expected, at = f"{width} cells" if width > 2 else "two cells, id and label", f"{where}, row {number}"
+            cure = "name the columns in a header: id and label" if width == 2 < len(cells) else _CURE
+            raise InputError("not a row of labels", expected=expected, found=f"{len(cells)}", cure=cure, where=at)
+        yield _Row(number, cells[node], cells[label])
+
+
+def _cells(lines: list[str], start: int, delimiter: str, where: str) -> Iterator[tuple[int, list[str]]]:
+    """Cut lines into cells; give the number, from 1, of the line that each row ends on."""
+    if delimiter == " ":
+        yield from ((at, line.split()) for at, line in enumerate(lines[start:], start + 1) if line.strip())
+        return
+    reader = csv.reader(lines[start:], delimiter=delimiter, strict=True)
+    try:
+        for cells in reader:
+            if any(cell.strip() for cell in cells):
+                yield start + reader.line_num, cells
+    except csv.Error as error:
+        raise InputError(f"cannot be read ({error})", where=f"{where}, row {start + reader.line_num}") from None
+
+
+def _delimiter(rows: list[str]) -> str:
+    """Choose what cuts most rows into two cells or more; blanks where nothing else does."""
+    counts = {one: sum(len(split(row, one)) >= 2 for row in rows) for one in DELIMITERS}
+    best = max(counts, key=lambda one: counts[one])
+    return best if counts[best] * 2 > len(rows) else " "
+
+
+def _is_skipped(line: str, delimiter: str, graph: TemporalGraph, known: dict[Any, int]) -> bool:
+    """Tell blank lines and comments at the top of a file from rows: a row begins with a node."""
+    cells = split(line.strip(), delimiter)
+    return not cells or (line.startswith(COMMENTS) and _as_id(graph, cells[0]) not in known)
+
+
+def _is_header(cells: list[str], graph: TemporalGraph, known: dict[Any, int]) -> bool:
+    """Tell names from values: both columns have names that we know; or one has, and the first is no node."""
+    names = {plain(cell) for cell in cells}
+    hits = sum(bool(names.intersection(NAMES[role])) for role in NAMES)
+    return hits == 2 or (hits == 1 and _as_id(graph, cells[0]) not in known)
+
+
+def _json_rows(source: Source, graph: TemporalGraph) -> Iterator[_Row]:
+    check_utf8(source)
+    for number, line in enumerate(source.data.tobytes().decode("utf-8").split("\n"), 1):
+        if not line.strip():
+            continue
+        where = f"{source.path}, row {number}"
+        try:
+            record = json.loads(line)
+        except ValueError:
+            record = None
+        if not isinstance(record, dict):
+            raise InputError("not a JSON object", expected='{"id": ..., "label": ...}', found=line[:40], where=where)
+        names = list(record)
+        node, label = _columns(names, where)
+        yield _Row(number, record[names[node]], record[names[label]])
+
+
+def _parquet_rows(source: Source, graph: TemporalGraph) -> Iterator[_Row]:
+    where = str(source.path)
+    try:
+        frame = pl.read_parquet(source.path, glob=False)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        text = str(error).splitlines()[0]
+        raise InputError(f"the Parquet file is damaged ({text})", where=where) from None
+    node, label = _columns(frame.columns, where)
+    columns = frame.to_series(node).to_list(), frame.to_series(label).to_list()
+    yield from (_Row(number, *each) for number, each in enumerate(zip(*columns, strict=True), 1))
+
+
+# -- known data sets --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _FileAt(DataFile):
+    """Describe a file of a data set that may lie elsewhere.
+
+    Attributes:
+        places: absolute paths to look at first.
+    """
+
+    places: tuple[str, ...] = ()
+
+    @property
+    def accepted_names(self) -> tuple[str, ...]:
+        """Name where the content may be: a folder joined with an absolute path is that path."""
+        return (*self.places, *super().accepted_names)
+
+
+def _recognise(path: Path) -> Dataset | None:
+    """Find the labelled data set whose events a file holds, with this file as its own, and its labels beside it."""
+    here = path.absolute()
+    for dataset in datasets.list_datasets():
+        if dataset.labels is None:
+            continue
+        packed = here.suffix == ".gz"
+        if not packed and here.stat().st_size != dataset.file.known_by.size:
+            continue
+        if dataset.file.fault_of(here, packed) is None:
+            own = dataset.labels_file
+            beside = own and _at(own, [here.parent / name for name in own.accepted_names])
+            return replace(dataset, file=_at(dataset.file, [here]), labels_file=beside)
+    return None
+
+
+def _at(file: DataFile, places: list[Path]) -> _FileAt:
+    known = {each.name: getattr(file, each.name) for each in fields(DataFile)}
+    return _FileAt(**known, places=tuple(map(str, places)))

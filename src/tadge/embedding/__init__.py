@@ -1,0 +1,1 @@
+"""TADGE, the estimator: batches, training loop, checkpoints, inference as of a moment."""

@@ -1,0 +1,145 @@
+"""Embed nodes as of a moment, from the chains that end in their latest occurrences.
+
+The embedding of an occurrence depends on its chain and on the chains of the occurrences right before it (its window),
+so on nothing that is later than itself or at the same instant elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from tadge.arrays import Days, Ints
+from tadge.graph import TemporalGraph
+from tadge.graph.chains import Chains, chains_of, joined_by, latest
+from tadge.network.network import Network
+from tadge.network.packing import Forest, Packing
+from tadge.network.tasks import as_input
+from tadge.units import squash
+
+Vectors = npt.NDArray[np.float32]
+Report = Callable[[int, int], None]
+
+SHARE = 512  # occurrences in a row that are compared with the same ones: those right before all of them
+BLOCK = 1024  # occurrences embedded at once: bounds the memory
+
+
+@dataclass(frozen=True, eq=False)
+class AsOf:
+    """Embed what a graph holds with a trained network.
+
+    Attributes:
+        network: in evaluation mode.
+        table: (N' + 2, D) input vectors; the last two rows are the end of a sequence and the unknown vertex.
+        rows: (N,) int64 row of the table of each of the graph's nodes; N' + 1 where it is unknown.
+        graph: what happened.
+        window: how many occurrences are compared with each other.
+        kept: (O, D) the vectors of all occurrences, made before; or None.
+    """
+
+    network: Network
+    table: torch.Tensor
+    rows: Ints
+    graph: TemporalGraph
+    window: int
+    kept: Vectors | None = None
+
+    def nodes(self, nodes: Ints, at: Days, count: int, report: Report = lambda done, total: None) -> Vectors:
+        """Embed nodes, (Q,), each as of a moment, (Q,): the mean over its latest occurrences, at most `count`.
+
+        A node that has not joined by then is embedded as the unknown vertex. `report` is told how many occurrences are
+        done, of how many.
+        """
+        vectors, place = self.distinct(nodes, at, count, report)
+        return vectors[place]
+
+    def distinct(
+        self, nodes: Ints, at: Days, count: int, report: Report = lambda done, total: None
+    ) -> tuple[Vectors, Ints]:
+        """Embed nodes as `nodes` does, each distinct vector once: (K, D), and (Q,) which one each query has."""
+        end = joined_by(self.graph.tov_start, self.graph.tov_times, nodes, at)  # (Q,): all that a vector depends on
+        end[end == self.graph.tov_start[nodes]] = 0  # has not joined
+        ends, place = np.unique(end, return_inverse=True)
+        chains = chains_of(self.graph)
+        unknown, ends = ends[:1] == 0, ends[ends > 0]
+        occurrences, which = latest(self.graph, chains.node[ends - 1], chains.time[ends - 1], count)
+        needed, spot = np.unique(occurrences, return_inverse=True)
+        made = self.occurrences(needed, report)
+        result = np.empty((unknown.sum() + ends.size, self.table.shape[1]), np.float32)
+        if ends.size:
+            first = np.flatnonzero(np.diff(which, prepend=-1))
+            sums = np.add.reduceat(made[spot].astype(np.float64), first, axis=0)
+            result[unknown.sum() :] = sums / np.diff(first, append=which.size)[:, None]
+        if unknown.any():
+            result[0] = self._unknown()
+        return result, place
+
+    def occurrences(self, occurrences: Ints, report: Report = lambda done, total: None) -> Vectors:
+        """Embed distinct occurrences, (K,) ascending, as (K, D)."""
+        if self.kept is not None:
+            return self.kept[occurrences]
+        chains = chains_of(self.graph)
+        in_time = occurrences[np.lexsort((occurrences, chains.time[occurrences]))]
+        result = np.empty((occurrences.size, self.table.shape[1]), np.float32)
+        for first in range(0, in_time.size, BLOCK):
+            block = in_time[first : first + BLOCK]
+            result[np.searchsorted(occurrences, block)] = self._block(chains, block)
+            report(first + block.size, in_time.size)
+        return result
+
+    def _block(self, chains: Chains, block: Ints) -> Vectors:
+        others = np.concatenate([chains.before(block, self.window - 1, SHARE), block[:, None]], axis=1)  # (n, S)
+        needed = np.unique(others[others >= 0])
+        path, lengths = chains.paths(needed, self.network.max_length)
+        spot = np.searchsorted(needed, np.maximum(others, needed[0]))  # (n, S) which chain
+        step = np.minimum(lengths[spot], lengths[spot[:, -1:]]) - 1  # (n, S) how they were by then
+        toe = np.diff(chains.time[path], axis=1, prepend=0.0)
+        toe[:, 0] = 0.0
+        rows, delta = self.rows[chains.node[path]], squash(toe).astype(np.float32)
+        lay_out = _forest if self.network.config.queries == "self" else _packing
+        packing, chosen, place = lay_out(path, lengths)
+        return self._run(rows[chosen], delta[chosen], packing, place[spot, step], others >= 0)
+
+    @torch.inference_mode()
+    def _run(
+        self, rows: Ints, toe: Vectors, packing: Packing | Forest, others: Ints, there: npt.NDArray[np.bool_]
+    ) -> Vectors:
+        """Embed rows, (n,), the last of the `others`, (n, S) each; `rows` of the table and `toe` are (R,)."""
+        tensors = (torch.from_numpy(each).to(self.table.device) for each in (rows, toe, others, there))
+        table_rows, delta, looked_at, mask = tensors
+        x, end = as_input(self.table[table_rows]), as_input(self.table[-2:-1])[0]
+        made = self.network.some_rows(x, delta, end, packing.to(self.table.device), looked_at, mask)
+        return made.float().cpu().numpy()
+
+    def _unknown(self) -> Vectors:
+        packing, _, place = _packing(np.zeros((1, 1), np.int64), np.ones(1, np.int64))
+        return self._run(np.array([len(self.table) - 1]), np.zeros(1, np.float32), packing, place, place == 0)
+
+
+def _packing(path: Ints, lengths: Ints) -> tuple[Packing, tuple[Ints, Ints], Ints]:
+    """Lay chains, (K, L), out one by one: the packing, the place in (K, L) of every row, the row of every place."""
+    order = np.argsort(-lengths, kind="stable")
+    packing = Packing.of(torch.from_numpy(lengths[order]))
+    chain, step = order[packing.walk_of.numpy()], packing.step_of.numpy()
+    place = np.zeros(path.shape, np.int64)
+    place[chain, step] = np.arange(chain.size)
+    return packing, (chain, step), place
+
+
+def _forest(path: Ints, lengths: Ints) -> tuple[Forest, tuple[Ints, Ints], Ints]:
+    """Lay chains out as `_packing` does, but with one row for what several have in common: beginnings."""
+    chain, step = np.nonzero(np.arange(path.shape[1]) < lengths[:, None])
+    begins = path[chain, 0]  # chains that were cut begin elsewhere, and share nothing with those that were not
+    _, first, row = np.unique(
+        np.stack([step, path[chain, step], begins]), axis=1, return_index=True, return_inverse=True
+    )
+    place = np.zeros(path.shape, np.int64)
+    place[chain, step] = row.reshape(-1)
+    chain, step = chain[first], step[first]
+    counts = np.bincount(step).tolist()
+    forest = Forest(counts, torch.from_numpy(place[chain, : len(counts)]), torch.from_numpy(step))
+    return forest, (chain, step), place

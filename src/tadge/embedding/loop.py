@@ -1,0 +1,281 @@
+"""The training loop: steps, epochs, early stopping, and all that is needed to go on after a stop.
+
+What is random in a step (the order of windows, wrong answers, hidden vertices, dropout) is drawn from the seed and the
+step's position. So the position is the random state: a run that goes on from a checkpoint draws what it would have.
+"""
+
+from __future__ import annotations
+
+import math
+import resource
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from tadge.arrays import Ints
+from tadge.config import TrainConfig
+from tadge.embedding.batches import Sequences, batch_windows, pack_batch, window_starts
+from tadge.embedding.source import WalkSource
+from tadge.embedding.table import BETAS, EPSILON, Table
+from tadge.embedding.tally import Tally
+from tadge.errors import TrainingError
+from tadge.network.tasks import LOSSES, WEIGHT_OF, Batch, Outcome, Tasks
+from tadge.seeding import stream
+
+LAST_LR = 0.05  # the share of the learning rate that is left at the end
+
+
+@dataclass
+class Position:
+    """Say where a run is.
+
+    Attributes:
+        epoch: epochs done.
+        step: steps done in this epoch.
+        total: steps done in all.
+        best: the smallest loss on the held-out walks so far (on the training walks where none are held out).
+        best_epoch: epochs done when it was had.
+        seconds: time spent on this epoch so far.
+        tally: what this epoch came to so far.
+        history: figures of every epoch done.
+    """
+
+    epoch: int = 0
+    step: int = 0
+    total: int = 0
+    best: float = math.inf
+    best_epoch: int = 0
+    seconds: float = 0.0
+    tally: Tally = field(default_factory=Tally)
+    history: list[dict[str, Any]] = field(default_factory=list)
+
+
+class Trainer:
+    """Train the tasks' network and the table on walks.
+
+    Args:
+        tasks: network and projections, on their device.
+        table: input vectors, on the same device.
+        source: where the walks come from.
+        config: how to train.
+        precision: "float32" or "bfloat16".
+        seed: a whole number from 0 up.
+    """
+
+    def __init__(
+        self, tasks: Tasks, table: Table, source: WalkSource, config: TrainConfig, precision: str, seed: int
+    ) -> None:
+        self.tasks, self.table, self.source, self.config, self.seed = tasks, table, source, config, seed
+        self.device, self.precision = table.values.device, precision
+        self.optimiser = torch.optim.Adam(tasks.parameters(), lr=config.lr, betas=BETAS, eps=EPSILON, fused=True)
+        self.weights = torch.tensor([config.weights[place] for place in WEIGHT_OF], device=self.device)
+        self.drawn_from = np.flatnonzero(source.graph.degree > 0)
+        self.position = Position()
+        self.best = self._copy()
+        self.resume()
+
+    # -- a run --------------------------------------------------------------------------------------------------------
+
+    def run(self, report: Callable[[Trainer], None], save: Callable[[Trainer], None]) -> str:
+        """Train until all epochs are done, the held-out loss has stopped falling, or Ctrl-C; the best state stays.
+
+        Args:
+            report: called after every step.
+            save: called after every step, between steps.
+
+        Returns:
+            Why it stopped: "done", "early" or "interrupted".
+        """
+        reason = "done"
+        with torch.random.fork_rng(devices=[self.device] if self.device.type == "cuda" else []):
+            try:
+                while not self.finished:
+                    with uncut():
+                        self._next_step()
+                    report(self)
+                    save(self)
+            except KeyboardInterrupt:
+                reason = "interrupted"
+        if reason == "done" and self.position.epoch < self.config.epochs:
+            reason = "early"
+        self.tasks.eval()
+        return reason
+
+    @property
+    def finished(self) -> bool:
+        """Tell whether there is nothing left to do."""
+        position = self.position
+        waited = position.epoch - position.best_epoch
+        return position.epoch >= self.config.epochs or (waited >= self.config.patience and position.epoch > 0)
+
+    def resume(self) -> None:
+        """Make ready to go on from a position that was restored."""
+        self.sequences, self.batches = self._epoch_plan(self.position.epoch)
+
+    def keep_best(self) -> None:
+        """Go back to the best state there was."""
+        self._load(self.best)
+
+    def _next_step(self) -> None:
+        position = self.position
+        if position.step == 0:
+            self.resume()
+        began = time.perf_counter()
+        windows = self.batches[position.step]
+        rng = np.random.default_rng([int(stream(self.seed, "batch")), position.epoch, position.step])
+        batch = self._pack(self.sequences, windows, rng, self.config.unknown)
+        torch.manual_seed(int(rng.integers(2**63)))
+        outcome = self._train(batch)
+        position.tally.add(batch, outcome)
+        position.step += 1
+        position.total += 1
+        position.seconds += time.perf_counter() - began
+        if position.step == len(self.batches):
+            self._end_epoch()
+
+    def _end_epoch(self) -> None:
+        position, began = self.position, time.perf_counter()
+        position.epoch += 1
+        figures: dict[str, Any] = {"epoch": position.epoch, "loss": 0.0, **position.tally.figures()}
+        figures["loss"] = self._joint(figures)
+        judged = figures["loss"]
+        if len(self.source.held_out):
+            held_out = self.judge(self.source.held_out).figures()
+            judged = self._joint(held_out)
+            figures["held_out"] = {"loss": judged, **held_out}
+        if judged < position.best:
+            position.best, position.best_epoch, self.best = judged, position.epoch, self._copy()
+        position.seconds += time.perf_counter() - began
+        walks = sum(windows.size for windows in self.batches)
+        figures |= {"lr": self._lr(position.total), "seconds": position.seconds}
+        figures |= {"walks_per_second": walks / position.seconds, "peak_memory_mb": peak_memory_mb()}
+        position.history.append(figures)
+        position.step, position.seconds, position.tally = 0, 0.0, Tally()
+
+    # -- a step -------------------------------------------------------------------------------------------------------
+
+    def _train(self, batch: Batch) -> Outcome:
+        self.tasks.train()
+        vectors = self.table.take(batch.rows)
+        outcome = self._forward(batch, vectors)
+        self._check(outcome.losses)
+        torch.autograd.backward((outcome.losses * self.weights).sum())
+        leaves = [*self.tasks.parameters(), vectors]
+        length = float(torch.nn.utils.clip_grad_norm_(leaves, self.config.clip))
+        if not math.isfinite(length):
+            raise self._trouble("the gradient")
+        lr = self._lr(self.position.total)
+        self.optimiser.param_groups[0]["lr"] = lr
+        self.optimiser.step()
+        self.optimiser.zero_grad(set_to_none=True)
+        assert vectors.grad is not None
+        self.table.update(batch.rows, vectors.grad, lr, self.position.total + 1)
+        return outcome
+
+    def _forward(self, batch: Batch, vectors: Tensor) -> Outcome:
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "bfloat16"):
+            made = self.tasks.embed(batch, vectors)
+        return self.tasks.ask(batch, vectors, made)
+
+    def _check(self, losses: Tensor) -> None:
+        wrong = ~torch.isfinite(losses)
+        if bool(wrong.any()):
+            raise self._trouble(f"the {LOSSES[int(wrong.int().argmax())]} loss")
+
+    def _trouble(self, what: str) -> TrainingError:
+        self.keep_best()
+        position = self.position
+        found = f"epoch {position.epoch + 1}, step {position.step + 1}"
+        cure = f"lower lr (it is {self.config.lr:g}) or raise warmup; the best state before that is kept"
+        return TrainingError(f"{what} is not finite any more", found=found, cure=cure)
+
+    def _lr(self, step: int) -> float:
+        """Rise in a line, then fall along a cosine."""
+        total = max(1, self.config.epochs * len(self.batches))
+        rising = self.config.warmup * total
+        if step < rising:
+            return self.config.lr * (step + 1) / (rising + 1)
+        done = min(1.0, (step - rising) / max(1.0, total - rising))
+        return self.config.lr * (LAST_LR + (1 - LAST_LR) * 0.5 * (1 + math.cos(math.pi * done)))
+
+    # -- batches ------------------------------------------------------------------------------------------------------
+
+    def _epoch_plan(self, epoch: int) -> tuple[Sequences, list[Ints]]:
+        sequences = self.source.epoch(epoch)
+        starts = window_starts(len(sequences), self.config.window, self.config.window_step)
+        rng = np.random.default_rng([int(stream(self.seed, "windows")), epoch])
+        return sequences, batch_windows(rng.permutation(starts), self.config.window, self.config.batch_size)
+
+    def _pack(self, sequences: Sequences, windows: Ints, rng: np.random.Generator, hidden: float) -> Batch:
+        return pack_batch(
+            sequences,
+            windows,
+            self.source.graph.num_nodes,
+            negatives=self.config.negatives,
+            drawn_from=self.drawn_from,
+            hidden=hidden,
+            rng=rng,
+            device=self.device,
+        )
+
+    @torch.no_grad()
+    def judge(self, sequences: Sequences) -> Tally:
+        """Ask the tasks about walks without learning from them."""
+        self.tasks.eval()
+        tally = Tally(self.source.graph.num_nodes)
+        starts = window_starts(len(sequences), self.config.window, self.config.window)
+        for number, windows in enumerate(batch_windows(starts, self.config.window, self.config.batch_size)):
+            rng = np.random.default_rng([int(stream(self.seed, "judge")), number])
+            batch = self._pack(sequences, windows, rng, 0.0)
+            tally.add(batch, self._forward(batch, self.table.values[batch.rows]))
+        return tally
+
+    def _joint(self, figures: dict[str, float]) -> float:
+        weights = (self.config.weights[place] for place in WEIGHT_OF)
+        return sum(w * figures[f"{name}_loss"] for w, name in zip(weights, LOSSES, strict=True))
+
+    # -- states -------------------------------------------------------------------------------------------------------
+
+    def _copy(self) -> dict[str, Tensor]:
+        state = {name: tensor.detach().clone() for name, tensor in self.tasks.state_dict().items()}
+        return state | {"table": self.table.values.clone()}
+
+    def _load(self, state: dict[str, Tensor]) -> None:
+        self.tasks.load_state_dict({name: tensor for name, tensor in state.items() if name != "table"})
+        self.table.values.copy_(state["table"])
+
+
+@contextmanager
+def uncut() -> Iterator[None]:
+    """Let Ctrl-C wait until what is inside is done: a step that was cut in two could not be gone on from."""
+    came = []
+    before = signal.getsignal(signal.SIGINT)  # None: not one of Python's
+    if threading.current_thread() is not threading.main_thread():
+        before = None  # signals come to the main thread alone
+    if before is not None:
+        signal.signal(signal.SIGINT, lambda *_: came.append(True))
+    try:
+        yield
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGINT, before)
+    if came:
+        signal.raise_signal(signal.SIGINT)  # as it would have been handled
+
+
+def peak_memory_mb() -> float:
+    """Return the most memory this process has held, in megabytes."""
+    with suppress(OSError, IndexError, ValueError):  # Linux: the figure below would count the parent's as well
+        return int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) * 1024 / 1e6
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6

@@ -1,0 +1,84 @@
+"""What people see of a training run: epoch, losses, walks per second, time left."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import Progress as Bars
+
+from tadge.embedding.loop import Trainer
+from tadge.network.tasks import LOSSES
+
+
+class Progress:
+    """Show a run on stderr.
+
+    Args:
+        wanted: whether to; None: where stderr is a terminal, or in a notebook.
+    """
+
+    def __init__(self, wanted: bool | None) -> None:
+        console = Console(stderr="ipykernel" not in sys.modules)
+        self.wanted = (console.is_terminal or console.is_jupyter) if wanted is None else wanted
+        columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[figures]}")
+        self.bars = Bars(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console, disable=not self.wanted)
+        self.task: TaskID | None = None
+        self.epochs = self.told = 0
+
+    def __enter__(self) -> Progress:
+        self.bars.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.bars.stop()
+
+    def say(self, text: str) -> None:
+        """Write a line above the bars."""
+        if self.wanted:
+            self.bars.console.print(text, highlight=False, markup=False)
+
+    @contextmanager
+    def part(self, title: str) -> Iterator[Callable[[int, int], None]]:
+        """Show another piece of work while it lasts; it reports what is done of how much."""
+        task = self.bars.add_task(title, total=None, figures="")
+        yield lambda done, total: self.bars.update(task, completed=done, total=total)
+        self.bars.remove_task(task)
+
+    def begin(self, trainer: Trainer) -> None:
+        """Begin with training, wherever the run stands."""
+        self.epochs, self.told = trainer.config.epochs, len(trainer.position.history)
+        total = self.epochs * len(trainer.batches)
+        self.task = self.bars.add_task("epoch", total=total, completed=trainer.position.total, figures="")
+        self.say(f"{trainer.precision}, {len(trainer.sequences):,} walks, {len(trainer.source.held_out):,} held out")
+
+    def step(self, trainer: Trainer) -> None:
+        """Show how far it is."""
+        if not self.wanted or self.task is None:
+            return
+        position = trainer.position
+        for figures in position.history[self.told :]:
+            self.say(epoch_line(figures))
+        self.told = len(position.history)
+        if position.step:
+            figures = position.tally.figures()
+            speed = position.step * trainer.batches[0].size / max(position.seconds, 1e-9)
+            text = " ".join(f"{name} {figures[f'{name}_loss']:.3f}" for name in LOSSES) + f" {speed:,.0f} walks/s"
+            title = f"epoch {position.epoch + 1}/{self.epochs}"
+            self.bars.update(self.task, completed=position.total, description=title, figures=text)
+
+
+SHOWN = {"self F1": "self_f1", "edge F1": "edge_f1", "ToE RMSE": "toe_rmse"}
+
+
+def epoch_line(figures: dict[str, Any]) -> str:
+    """Write the figures of an epoch in a line."""
+    shown = figures.get("held_out", figures)
+    scores = ", ".join(f"{label} {shown[name]:.3f}" for label, name in SHOWN.items() if name in shown)
+    part = f"held out {shown['loss']:.3f}: " if "held_out" in figures else ""
+    speed = f"{figures['walks_per_second']:,.0f} walks/s"
+    return f"epoch {figures['epoch']}: loss {figures['loss']:.3f}; {part}{scores}; {speed}"

@@ -1,0 +1,1 @@
+"""Questions, metrics and protocols by which methods are judged."""

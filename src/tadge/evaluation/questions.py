@@ -1,0 +1,291 @@
+"""What is asked of every method alike: who will be linked to, and after how long.
+
+Wrong answers are drawn by a hash of (seed, event, count), so that every method is given the same, in blocks of any
+size.
+"""
+
+# mypy: allow-untyped-decorators
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from tadge.arrays import Days, Ints
+from tadge.errors import ConfigError, InputError
+from tadge.graph import TemporalGraph
+from tadge.graph.chains import joined_by, last_joined
+from tadge.graph.past import history_of
+from tadge.seeding import draw, stream, unit, walk_key
+
+NEGATIVES = ("random", "historical", "all")
+WRONG = 100  # wrong answers beside the true one
+MOST_LINKS, MOST_TOE = 20_000, 100_000  # events asked about, where a period has more
+AT_ONCE = 1 << 16  # pairs scored at once: bounds the memory
+
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class LinkQuestions:
+    """Ask for the target of (src, t) from what happened strictly before t.
+
+    Attributes:
+        graph: the whole history.
+        event: (Q,) the events asked about, ascending.
+        src: (Q,) int64.
+        dst: (Q,) int64, the true answers.
+        t: (Q,) days.
+        at: (Q,) the last moment that may be looked at.
+        unseen: (Q,) whether src or dst had no event before t.
+        seed: of the wrong answers.
+        asked_of: events that the period has.
+    """
+
+    graph: TemporalGraph
+    event: Ints
+    src: Ints
+    dst: Ints
+    t: Days
+    at: Days
+    unseen: Flags
+    seed: int
+    asked_of: int
+
+    def __len__(self) -> int:
+        return int(self.event.size)
+
+    @property
+    def pool(self) -> tuple[int, int]:
+        """Give the first node that can be a target, and how many can."""
+        return self.graph.num_sources, self.graph.num_nodes - self.graph.num_sources
+
+    def width(self, kind: str) -> int:
+        """Count the wrong answers beside each true one."""
+        others = self.pool[1] - 1
+        return others if kind == "all" else min(WRONG, others)
+
+    def candidates(self, kind: str, first: int = 0, last: int | None = None) -> Ints:
+        """Give the answers to choose from, (q, 1 + K), of the questions from `first` to `last`; the true ones first.
+
+        Args:
+            kind: "random": nodes that can be targets, all different; "historical": those that src linked to before t,
+                filled up with random ones; "all": every node that can be a target.
+            first: the first question.
+            last: one after the last question; all by default.
+        """
+        cut = slice(first, len(self) if last is None else last)
+        event, dst = self.event[cut], self.dst[cut]
+        begin, size = self.pool
+        answers = np.empty((dst.size, 1 + self.width(kind)), np.int64)
+        answers[:, 0] = dst
+        if self.width(kind) == size - 1:  # all there are
+            others = np.arange(size - 1)
+            answers[:, 1:] = begin + others + (others >= (dst - begin)[:, None])
+            return answers
+        if kind == "historical":
+            past, src = self._past, self.src[cut]
+            known, own = self._known[cut], past.place[event]
+            key = stream(self.seed, "historical negatives")
+            draw_former(answers, event, past.target, past.start[src], known, own, key)
+            have = 1 + np.minimum(known - (own < known), answers.shape[1] - 1)
+        else:
+            have = np.ones(dst.size, np.int64)
+        draw_random(answers, have, event, begin, size, stream(self.seed, f"{kind} fill"))
+        return answers
+
+    def blocks(self, kind: str, pairs: int = AT_ONCE) -> Iterator[tuple[slice, Ints]]:
+        """Go through the questions with their candidates, about so many pairs at a time."""
+        step = max(1, pairs // (1 + self.width(kind)))
+        for first in range(0, len(self), step):
+            last = min(first + step, len(self))
+            yield slice(first, last), self.candidates(kind, first, last)
+
+    @property
+    def historical_share(self) -> float:
+        """Give the share of the historical wrong answers that src did link to before."""
+        former = self._known - (self._past.place[self.event] < self._known)
+        return float(np.mean(np.minimum(former, self.width("historical")) / self.width("historical")))
+
+    @cached_property
+    def _past(self) -> Past:
+        return Past.of(self.graph)
+
+    @cached_property
+    def _known(self) -> Ints:
+        """Count the different targets that src had linked to before t, (Q,)."""
+        past = self._past
+        return joined_by(past.start, past.since, self.src, self.at) - past.start[self.src]  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, eq=False)
+class ToeQuestions:
+    """Ask how long u -> v takes, at the moment t' at which v joined.
+
+    Attributes:
+        event: (Q,) the events asked about, ascending.
+        src: (Q,) int64.
+        dst: (Q,) int64.
+        at: (Q,) t' in days, the last moment that may be looked at.
+        toe: (Q,) the true answers in days.
+        unseen: (Q,) whether src had no event until t'.
+        asked_of: events with a ToE that the period has.
+    """
+
+    event: Ints
+    src: Ints
+    dst: Ints
+    at: Days
+    toe: Days
+    unseen: Flags
+    asked_of: int
+
+    def __len__(self) -> int:
+        return int(self.event.size)
+
+
+@dataclass(frozen=True, eq=False)
+class Past:
+    """Hold whom each node ever linked to, each target once, in order of the first time.
+
+    Attributes:
+        start: (N + 1,) node u's targets are target[start[u]:start[u + 1]].
+        target: (P,) int64.
+        since: (P,) days.
+        place: (E,) which of its source's targets an event's target is.
+    """
+
+    start: Ints
+    target: Ints
+    since: Days
+    place: Ints
+
+    @classmethod
+    def of(cls, graph: TemporalGraph) -> Past:
+        """Gather the pairs of a graph; in an undirected one, of both directions."""
+        src, dst, time = graph.src.astype(np.int64), graph.dst.astype(np.int64), graph.time
+        if not graph.directed:
+            src, dst = np.stack([src, dst], 1).reshape(-1), np.stack([dst, src], 1).reshape(-1)
+            time = np.repeat(time, 2)
+        key, first, pair = np.unique(src * graph.num_nodes + dst, return_index=True, return_inverse=True)
+        order = np.lexsort((first, key // graph.num_nodes))
+        rank = np.empty(order.size, np.int64)
+        rank[order] = np.arange(order.size)
+        source = key[order] // graph.num_nodes
+        start = np.searchsorted(source, np.arange(graph.num_nodes + 1))
+        place = (rank - start[key // graph.num_nodes])[pair]
+        if not graph.directed:
+            place = place[::2]
+        return cls(start, key[order] % graph.num_nodes, time[first[order]], place)
+
+
+def link_questions(graph: TemporalGraph, start: float, end: float, seed: int, most: int = MOST_LINKS) -> LinkQuestions:
+    """Make the questions of the events with start <= time < end; of `most` of them where there are more (0: all)."""
+    if graph.num_nodes - graph.num_sources < 2:
+        raise InputError("nothing to choose from", expected="at least two nodes that can be targets", found="one")
+    events = sample_events(graph, start, end, seed, most)
+    first, last = np.searchsorted(graph.time, [start, end])
+    src, dst, t = graph.src[events].astype(np.int64), graph.dst[events].astype(np.int64), graph.time[events]
+    seen = history_of(graph).first
+    unseen = (seen[src] >= t) | (seen[dst] >= t)
+    return LinkQuestions(graph, events, src, dst, t, np.nextafter(t, -np.inf), unseen, seed, int(last - first))
+
+
+def toe_questions(graph: TemporalGraph, start: float, end: float, seed: int, most: int = MOST_TOE) -> ToeQuestions:
+    """Make the questions of the events with a ToE and start <= time < end; the same seed samples the same events."""
+    first, last = np.searchsorted(graph.time, [start, end])
+    events = sample_events(graph, start, end, seed, most)
+    events = events[~np.isnan(graph.toe[events])]
+    src, dst = graph.src[events].astype(np.int64), graph.dst[events].astype(np.int64)
+    before = np.nextafter(graph.time[events], -np.inf)
+    at = last_joined(graph, dst, before)
+    asked_of = int(np.count_nonzero(~np.isnan(graph.toe[first:last])))
+    return ToeQuestions(events, src, dst, at, graph.toe[events], history_of(graph).first[src] > at, asked_of)
+
+
+def sample_events(graph: TemporalGraph, start: float, end: float, seed: int, most: int) -> Ints:
+    """Draw events of a period, ascending; what is drawn for a smaller `most` is drawn for a larger one too."""
+    first, last = np.searchsorted(graph.time, [start, end])
+    events = np.arange(first, last)
+    if most and events.size > most:
+        rng = np.random.default_rng(int(stream(seed, "events asked about")))
+        events = np.sort(rng.permutation(events)[:most])
+    return events
+
+
+def check_negatives(kinds: Any) -> tuple[str, ...]:
+    """Return the kinds of wrong answers as a tuple, or complain."""
+    given = (kinds,) if isinstance(kinds, str) else tuple(kinds)
+    if not given or set(given) - set(NEGATIVES):
+        expected = "some of " + ", ".join(NEGATIVES)
+        raise ConfigError("unknown kind of negatives", expected=expected, found=repr(kinds), where="negatives")
+    return tuple(dict.fromkeys(given))
+
+
+# -- compiled loops ---------------------------------------------------------------------------------------------------
+
+
+@numba.njit(cache=True)
+def holds(row: Ints, count: int, node: int) -> bool:
+    """Tell whether a node is among the first `count` of a row."""
+    for k in range(count):  # noqa: SIM110
+        if row[k] == node:
+            return True
+    return False
+
+
+@numba.njit(cache=True)
+def draw_random(answers: Ints, have: Ints, event: Ints, begin: int, size: int, key: np.uint64) -> None:
+    """Fill rows, (q, 1 + K), from column have[q] on with nodes of begin .. begin + size - 1 that are not in them."""
+    for q in range(answers.shape[0]):
+        own, count, column = walk_key(key, event[q]), 0, have[q]
+        while column < answers.shape[1]:
+            node = begin + int(unit(draw(own, count)) * size)
+            count += 1
+            if not holds(answers[q], column, node):
+                answers[q, column] = node
+                column += 1
+
+
+@numba.njit(cache=True)
+def draw_former(answers: Ints, event: Ints, target: Ints, start: Ints, known: Ints, own: Ints, key: np.uint64) -> None:
+    """Fill rows, (q, 1 + K), from column 1 on with different ones of target[start[q]:start[q] + known[q]].
+
+    The true answer, which stands at own[q] of them where it is among them, is left out. Where they are fewer than the
+    columns, all are taken.
+    """
+    width = answers.shape[1] - 1
+    for q in range(answers.shape[0]):
+        column, known_others = 1, known[q] - (own[q] < known[q])
+        if known_others <= width:
+            for k in range(known[q]):
+                if k != own[q]:
+                    answers[q, column] = target[start[q] + k]
+                    column += 1
+            continue
+        row, count = walk_key(key, event[q]), 0
+        while column <= width:
+            node = target[start[q] + int(unit(draw(row, count)) * known[q])]
+            count += 1
+            if not holds(answers[q], column, node):
+                answers[q, column] = node
+                column += 1
+
+
+def kinds_of(graph: TemporalGraph, src: Ints, dst: Ints, at: Days, unseen: Flags) -> dict[str, Flags]:
+    """Sort questions by what had passed between both ends as of their moment, (Q,) each.
+
+    Groups: seen and unseen; and of the seen ones: src had linked to dst before (repeat), else dst had linked to src
+    (answer), else neither (first contact).
+    """
+    history = history_of(graph)
+    repeat = ~unseen & (history.count_links(src, dst, at) > 0)
+    answer = ~unseen & ~repeat & (history.count_links(dst, src, at) > 0)
+    first = ~unseen & ~repeat & ~answer
+    return {"seen": ~unseen, "unseen": unseen, "repeat": repeat, "answer": answer, "first contact": first}

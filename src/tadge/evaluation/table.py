@@ -1,0 +1,114 @@
+"""Results as tables: for a terminal, and as plain text."""
+
+from __future__ import annotations
+
+from io import StringIO
+from typing import Any, Protocol
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from tadge.evaluation.figures import Figure, label, number
+
+WIDE = 180  # columns of the plain text
+KIND_TEXTS = {
+    "repeat": "repeat what src had done",
+    "answer": "answer dst",
+    "first contact": "are first contacts",
+    "unseen": "have a node not seen before",
+}
+MEANING = {
+    "paper": "This is reconstruction: the model has seen the edges, and the ToE, that it is asked about.",
+    "forecast": "Every question is answered from what happened before its moment.",
+}
+
+
+class Tabular(Protocol):
+    """Describe what a table is made of; see `Result`."""
+
+    protocol: str
+    tasks: dict[str, dict[str, Any]]
+    methods: dict[str, dict[str, dict[str, Figure]]]
+    notes: list[str]
+    data: dict[str, Any]
+    seeds: list[int]
+    seconds: float
+    peak_memory_mb: float
+    version: str
+
+    def rows(self, task: str) -> list[str]:
+        """List the methods that answered a task, in the order of the table."""
+
+    def best(self, task: str, metric: str) -> set[str]:
+        """Name the methods with the best figure of a task."""
+
+    def sentences(self, task: str | None = None) -> list[str]:
+        """Say in plain words where the model wins and loses."""
+
+
+def as_tables(result: Tabular, bold: bool = True) -> RenderableType:
+    """Lay a result out: a table per task with sentences below it, then the notes.
+
+    Args:
+        result: what to show.
+        bold: show the best in bold; else with a star behind it.
+    """
+    parts: list[RenderableType] = [Text(_head(result)), Text()]
+    for task in result.tasks:
+        parts += [_table(result, task, bold), *map(Text, result.sentences(task)), Text()]
+    return Group(*parts, *(Text(f"note: {note}") for note in result.notes), Text(_foot(result, bold)))
+
+
+def as_text(result: Tabular) -> str:
+    """Write a result as plain text."""
+    console = Console(file=StringIO(), width=WIDE, color_system=None, legacy_windows=False)
+    console.print(as_tables(result, bold=False), highlight=False)
+    text: str = console.file.getvalue()  # type: ignore[attr-defined]
+    return "\n".join(line.rstrip() for line in text.splitlines())
+
+
+def _head(result: Tabular) -> str:
+    data = result.data
+    sizes = f"{data['nodes']:,} nodes, {data['events']:,} events; " if data else ""
+    seeds = f"seed {result.seeds[0]}" if len(result.seeds) == 1 else f"{len(result.seeds)} seeds"
+    head = f"{data.get('name') or 'graph'}, protocol {result.protocol}: {sizes}{seeds}"
+    return f"{head}\n{MEANING[result.protocol]}"
+
+
+def _foot(result: Tabular, bold: bool) -> str:
+    best = "Best in bold" if bold else "Best with *"
+    spread = f"one standard deviation over {len(result.seeds)} seeds" if len(result.seeds) > 1 else "95% bootstrap"
+    took = f"{result.seconds:,.0f} s, {result.peak_memory_mb:,.0f} MB at most"
+    return f"{best}; in brackets: {spread}. {took}; tadge {result.version}"
+
+
+def asked(about: dict[str, Any]) -> str:
+    """Say how many questions a task has, and of what kinds."""
+    kinds = ", ".join(f"{about[kind]:,} {KIND_TEXTS[kind]}" for kind in KIND_TEXTS if about.get(kind))
+    return f"{about['questions']:,} questions" + (f" ({kinds})" if kinds else "")
+
+
+def _table(result: Tabular, task: str, bold: bool) -> Table:
+    about = result.tasks[task]
+    table = Table(title=f"{task}: {asked(about)}", title_justify="left")
+    table.add_column("method")
+    shown = [
+        metric for metric in about["shown"] if any(metric in each.get(task, {}) for each in result.methods.values())
+    ]
+    for metric in shown:
+        table.add_column(label(metric), justify="right")
+    best = {metric: result.best(task, metric) for metric in shown}
+    for name in result.rows(task):
+        found = result.methods[name][task]
+        cells = [_cell(found.get(metric), metric == about["main"], name in best[metric], bold) for metric in shown]
+        table.add_row(Text(name), *cells)
+    return table
+
+
+def _cell(figure: Figure | None, main: bool, best: bool, bold: bool) -> Text:
+    if figure is None:
+        return Text("-")
+    star = "*" if best and not bold else ""
+    span = f" [{number(figure['low'])}, {number(figure['high'])}]" if main else ""
+    return Text.assemble((number(figure["value"]) + star, "bold" if best and bold else ""), span)

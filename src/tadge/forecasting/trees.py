@@ -1,0 +1,140 @@
+"""Boosted trees as plain arrays: learned by scikit-learn, kept and asked without it.
+
+What scikit-learn learned is copied into arrays, so that a saved model is data, not code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numba
+import numpy as np
+
+from tadge.arrays import Days, Ints
+from tadge.features.memory import Columns
+from tadge.features.timing import TOE_WIDTH
+
+TREES = 300
+STEPS = 255  # in which the values of a column are told apart
+SETTINGS = {
+    **{"learning_rate": 0.03, "max_leaf_nodes": 31, "min_samples_leaf": 100, "l2_regularization": 10.0},
+    "max_features": 0.3,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Trees:
+    """Hold trees whose answers are summed.
+
+    Attributes:
+        base: what is added to the sum, (1,).
+        start: (T,) the first node of each tree.
+        column: (n,) which column a node looks at; -1 in a leaf.
+        least: (n,) up to which value it goes left.
+        left: (n,) the node that follows then; `right` else.
+        value: (n,) what a leaf answers.
+    """
+
+    base: Days
+    start: Ints
+    column: Ints
+    least: Days
+    left: Ints
+    right: Ints
+    value: Days
+
+    @classmethod
+    def none(cls) -> Trees:
+        """Make trees that answer one half, where there is nothing to learn from."""
+        whole, real = np.zeros(0, np.int64), np.zeros(0)
+        return cls(np.full(1, 0.5), whole, whole, real, whole, whole, real)
+
+    @classmethod
+    def learn(cls, columns: Columns, target: Days, weight: Days, seed: int, loss: str = "squared_error") -> Trees:
+        """Learn from columns, (n, F), without NaN, a target, (n,), and how much each row counts, (n,).
+
+        The loss makes them guess the mean, or, with "absolute_error", the median.
+        """
+        return cls.learn_each(columns, target, weight, seed, (loss,))[0]
+
+    @classmethod
+    def learn_each(
+        cls, columns: Columns, target: Days, weight: Days, seed: int, losses: Sequence[str]
+    ) -> tuple[Trees, ...]:
+        """Learn as in `learn`, once for each loss.
+
+        Each column is seen in steps of our own: scikit-learn makes them from the weights, which takes long.
+        """
+        from sklearn.ensemble import HistGradientBoostingRegressor
+
+        steps = [steps_of(column) for column in columns.T]
+        codes = [np.searchsorted(own, column) for own, column in zip(steps, columns.T, strict=True)]
+        rows = np.stack(codes, axis=1).astype(np.float32)
+        settings = SETTINGS | {"max_iter": TREES, "early_stopping": False, "random_state": seed}
+        models = (HistGradientBoostingRegressor(loss=loss, **settings) for loss in losses)
+        return tuple(cls._copied(model.fit(rows, target, sample_weight=weight), steps) for model in models)
+
+    @classmethod
+    def _copied(cls, model: Any, steps: list[Columns]) -> Trees:
+        """Copy what scikit-learn learned from steps of columns, back to their values."""
+        nodes = [each[0].nodes for each in model._predictors]
+        start = np.cumsum([0, *(len(each) for each in nodes)])[:-1]
+        shift = np.repeat(start, [len(each) for each in nodes])
+        every = np.concatenate(nodes)
+        leaf = every["is_leaf"].astype(np.bool_)
+        column = np.where(leaf, -1, every["feature_idx"]).astype(np.int64)
+        left, right = (every[side].astype(np.int64) + shift for side in ("left", "right"))
+        base = np.asarray(model._baseline_prediction, np.float64).reshape(1)
+        least = np.zeros(column.size)  # "up to step 3 and a half" is "up to the value of step 3"
+        for node in np.flatnonzero(~leaf):
+            least[node] = steps[column[node]][int(every["num_threshold"][node])]
+        return cls(base, start, column, least, left, right, every["value"].copy())
+
+    def checked(self) -> Trees:
+        """Return these trees; a ValueError where they would lead astray: what is read from a file may be anything."""
+        size = self.column.size
+        whole, real = (self.start, self.column, self.left, self.right), (self.base, self.least, self.value)
+        if any(each.dtype != np.int64 for each in whole) or any(each.dtype != np.float64 for each in real):
+            raise ValueError("not the numbers of trees")
+        if any(each.shape != (size,) for each in whole[1:] + real[1:]):
+            raise ValueError("not all nodes of the trees")
+        if self.base.shape != (1,) or self.start.ndim != 1:
+            raise ValueError("not trees")
+        nodes = np.flatnonzero(self.column >= 0)
+        for side in (self.left, self.right):
+            if not ((side[nodes] > nodes) & (side[nodes] < size)).all():
+                raise ValueError("a tree has no end")
+        if (self.column >= TOE_WIDTH).any() or ((self.start < 0) | (self.start >= size)).any():
+            raise ValueError("a tree leads elsewhere")
+        if not (np.isfinite(self.base).all() and np.isfinite(self.value).all()):
+            raise ValueError("a tree has no answer")
+        return self
+
+    def guess(self, columns: Columns) -> Days:
+        """Answer for rows of columns, (n, F), as (n,)."""
+        found = np.full(len(columns), self.base[0])
+        climb(self.start, self.column, self.least, self.left, self.right, self.value, columns, found)
+        return found
+
+
+def steps_of(column: Columns) -> Columns:
+    """Find at most STEPS values, the largest among them, that split a column into parts of about equal size."""
+    values = np.unique(column)
+    if values.size <= STEPS:
+        return values
+    return np.unique(np.quantile(column, np.arange(1, STEPS + 1) / STEPS, method="inverted_cdf"))
+
+
+@numba.njit(cache=True, nogil=True)
+def climb(
+    start: Ints, column: Ints, least: Days, left: Ints, right: Ints, value: Days, columns: Columns, found: Days
+) -> None:
+    """Add every tree's answer for every row."""
+    for row in range(found.size):
+        for root in start:
+            node = root
+            while column[node] >= 0:
+                node = left[node] if columns[row, column[node]] <= least[node] else right[node]
+            found[row] += value[node]

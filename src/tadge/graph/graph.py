@@ -1,0 +1,381 @@
+"""TemporalGraph: timed events that cannot be changed, with joining times (ToV) and timespans of edges (ToE)."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from tadge.arrays import Days, Ints, Nodes
+from tadge.errors import ConfigError, InputError
+from tadge.graph import kernels
+from tadge.graph.ids import Ids, as_id_column, encode
+from tadge.units import ABSURD_DAY, PER_DAY, Moment, is_unix, moment, squash, to_days, unit_name
+
+TOV_RULES = ("source", "any")
+CLOCKS = ("unix", "own")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TemporalGraph:
+    """Hold the events of a dynamic graph in order of time (Definition 1 of the paper).
+
+    Build one with `from_arrays` or `tadge.read_events`. Nothing in it can be changed; `before` and `between` give
+    views with fewer events.
+
+    Attributes:
+        src: (E,) int32, the node that acts (the upcoming vertex).
+        dst: (E,) int32, the node it links to (the existing vertex).
+        time: (E,) float64 days on `clock`, ascending; events of one instant keep the order they came in.
+        toe: (E,) float64 days since the latest ToV of `dst` strictly before `time`; NaN where there is none.
+        weight: (E,) float64, or None.
+        ids: (N,) the user's own ids in order of node number: int64, or texts.
+        clock: "unix" where day 0 is 1970-01-01 UTC, "own" where the numbers have a clock of their own.
+        directed: False where every event counts in both directions.
+        tov_rule: "source": a node joins when it acts and when it is first seen; "any": whenever it is seen.
+        num_sources: in a bipartite graph nodes 0 .. num_sources-1 are the sources; else 0.
+    """
+
+    src: Nodes
+    dst: Nodes
+    time: Days
+    toe: Days
+    weight: Days | None
+    ids: Ids
+    clock: str
+    directed: bool
+    tov_rule: str
+    num_sources: int
+    tov_start: Ints  # (N+1,) node v's ToVs are tov_times[tov_start[v]:tov_start[v+1]]
+    tov_times: Days  # (O,)
+
+    def __post_init__(self) -> None:
+        for array in (self.src, self.dst, self.time, self.toe, self.weight, self.ids, self.tov_start, self.tov_times):
+            if array is not None:
+                array.flags.writeable = False
+
+    @classmethod
+    def from_arrays(
+        cls,
+        src: Any,
+        dst: Any,
+        time: Any,
+        weight: Any = None,
+        *,
+        unit: str = "s",
+        ids: Any = None,
+        clock: str | None = None,
+        directed: bool = True,
+        tov: str = "source",
+        bipartite: bool = False,
+    ) -> TemporalGraph:
+        """Build a graph from columns of equal length, in any order.
+
+        Args:
+            src: (E,) ids of the acting nodes, whole numbers or texts.
+            dst: (E,) ids of the nodes they link to.
+            time: (E,) numbers in `unit`, or datetime64.
+            weight: (E,) numbers, or None.
+            unit: ns, us, ms, s, min, h, days, weeks or years; not looked at for datetime64.
+            ids: (N,) ids in order of node number; `src` and `dst` are then node numbers. This is how nodes without an
+                event come in.
+            clock: "unix" or "own"; by default Unix where numbers in ns, us, ms or s look like it.
+            directed: False: every event counts in both directions.
+            tov: "source" or "any", see `tov_rule`.
+            bipartite: `src` and `dst` are separate ranges of ids.
+        """
+        if tov not in TOV_RULES:
+            raise ConfigError("unknown rule for joining times", expected="source or any", found=repr(tov), where="tov")
+        days, clock = _days(time, unit, clock)
+        values = None if weight is None else _numbers(weight, "weight")
+        if ids is None:
+            src_column, dst_column = as_id_column(src, "src"), as_id_column(dst, "dst")
+            _check_lengths(src_column.len(), dst_column.len(), days, values)
+            numbers = encode(src_column, dst_column, bipartite)
+        else:
+            if bipartite:
+                raise ConfigError(
+                    "ids are given", expected="bipartite=False", found="bipartite=True", where="bipartite"
+                )
+            known = _distinct_ids(ids)
+            src_number, dst_number = _node_numbers(src, known.size, "src"), _node_numbers(dst, known.size, "dst")
+            _check_lengths(src_number.size, dst_number.size, days, values)
+            numbers = (src_number, dst_number, known, 0)
+        return cls.from_numbers(*numbers, days, values, clock=clock, directed=directed, tov=tov)
+
+    @classmethod
+    def from_numbers(
+        cls,
+        src: Nodes,
+        dst: Nodes,
+        ids: Ids,
+        num_sources: int,
+        days: Days,
+        weight: Days | None,
+        *,
+        clock: str,
+        directed: bool = True,
+        tov: str = "source",
+    ) -> TemporalGraph:
+        """Build a graph from node numbers and days that were checked before; arrays in order are kept, not copied."""
+        src, dst, days, weight = kernels.in_time_order(src, dst, days, weight)
+        every_role = tov == "any" or not directed
+        toe, start, times = kernels.join_times(src, dst, days, ids.size, every_role)
+        return cls(src, dst, days, toe, weight, ids, clock, directed, tov, num_sources, start, times)
+
+    # -- what it holds ------------------------------------------------------------------------------------------------
+
+    @property
+    def num_nodes(self) -> int:
+        """Count the nodes, those without an event included."""
+        return int(self.ids.size)
+
+    @property
+    def num_events(self) -> int:
+        """Count the events."""
+        return int(self.time.size)
+
+    @property
+    def num_occurrences(self) -> int:
+        """Count the pairs (node, ToV)."""
+        return int(self.tov_times.size)
+
+    @property
+    def num_moments(self) -> int:
+        """Count the distinct times."""
+        return int(np.count_nonzero(self.time[1:] > self.time[:-1])) + bool(self.time.size)
+
+    @property
+    def bipartite(self) -> bool:
+        """Tell whether sources and targets are separate ranges of ids."""
+        return self.num_sources > 0
+
+    @cached_property
+    def degree(self) -> Ints:
+        """Count the events each node takes part in, (N,); a self-link counts once."""
+        degree = kernels.count_degrees(self.src, self.dst, self.num_nodes)
+        degree.flags.writeable = False
+        return degree  # type: ignore[no-any-return]
+
+    @cached_property
+    def toe_reverse(self) -> Days | None:
+        """Give the ToE of every event read from dst to src, (E,); None in a directed graph."""
+        if self.directed:
+            return None
+        toe = kernels.toe_from_index(self.src, self.time, self.tov_start, self.tov_times)
+        toe.flags.writeable = False
+        return toe  # type: ignore[no-any-return]
+
+    def toe_values(self) -> Days:
+        """Return every ToE there is; in an undirected graph those of both directions."""
+        toe = self.toe if self.toe_reverse is None else np.concatenate([self.toe, self.toe_reverse])
+        return toe[~np.isnan(toe)]
+
+    def node(self, node_id: object, side: str = "any") -> int:
+        """Find the node number of one of the user's ids.
+
+        Args:
+            node_id: a whole number or a text, as in the file.
+            side: in a bipartite graph "source" or "target"; "any" takes whichever has it, sources first.
+        """
+        if side not in ("any", "source", "target"):
+            raise ConfigError("unknown side", expected="any, source or target", found=repr(side), where="side")
+        cut = self.num_sources or self.num_nodes
+        if self.ids.dtype == object:
+            node_id = str(node_id)
+        elif isinstance(node_id, str) and node_id.strip().lstrip("-").isdecimal():
+            node_id = int(node_id)
+        sides = {"source": [(0, cut)], "target": [(cut if self.bipartite else 0, self.num_nodes)]}
+        for first, end in sides.get(side) or sides["source"] + sides["target"]:
+            number = self._find(node_id, first, end)
+            if number is not None:
+                return number
+        raise InputError("unknown node", expected=f"one of the graph's {self.num_nodes:,} ids", found=repr(node_id))
+
+    def _find(self, node_id: object, first: int, end: int) -> int | None:
+        ids = self.ids[first:end]
+        if not self._ids_sorted:
+            hits = np.flatnonzero(ids == node_id)
+            return first + int(hits[0]) if hits.size else None
+        try:
+            at = int(np.searchsorted(ids, node_id))  # type: ignore[call-overload]
+        except TypeError:
+            return None
+        return first + at if at < ids.size and ids[at] == node_id else None
+
+    @cached_property
+    def _ids_sorted(self) -> bool:
+        cut = self.num_sources or self.num_nodes
+        return all(bool(np.all(part[1:] > part[:-1])) for part in (self.ids[:cut], self.ids[cut:]))
+
+    def tov(self, node: int | str) -> Days:
+        """Return the joining times of a node, ascending; `node` is a node number, or an id that is a text."""
+        if isinstance(node, str):
+            node = self.node(node)
+        if not 0 <= node < self.num_nodes:
+            found = str(node)
+            raise InputError("unknown node", expected=f"a number from 0 to {self.num_nodes - 1}", found=found)
+        return self.tov_times[self.tov_start[node] : self.tov_start[node + 1]]
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Give a short hash of all that the graph holds, by which results name their data."""
+        digest = hashlib.blake2b(digest_size=12)
+        digest.update(f"{self.clock} {self.directed} {self.tov_rule} {self.num_sources} {self.num_nodes}".encode())
+        for array in (self.src, self.dst, self.time, self.toe, self.weight):
+            digest.update(b"-" if array is None else array.tobytes())
+        ids = self.ids if self.ids.dtype != object else np.frombuffer("\0".join(self.ids).encode(), np.uint8)
+        digest.update(ids.tobytes())
+        return digest.hexdigest()
+
+    # -- views through time -------------------------------------------------------------------------------------------
+
+    def before(self, t: Moment) -> TemporalGraph:
+        """Keep what happened strictly before `t` (days on the graph's clock, or a date)."""
+        return self.between(-np.inf, t)
+
+    def between(self, a: Moment, b: Moment) -> TemporalGraph:
+        """Keep the events with a <= time < b, the nodes all the same.
+
+        ToE stay what they were when the events happened, and so every ToV before `b` is kept, those before `a` too.
+        """
+        start, end = moment(a, self.clock), moment(b, self.clock)
+        if start > end:
+            raise InputError("the interval is upside down", expected="a <= b", found=f"a = {start}, b = {end}")
+        first, last = np.searchsorted(self.time, [start, end])
+        tov_start, tov_times = kernels.keep_earlier(self.tov_start, self.tov_times, end)
+        cut = slice(int(first), int(last))
+        return replace(
+            self,
+            src=self.src[cut],
+            dst=self.dst[cut],
+            time=self.time[cut],
+            toe=self.toe[cut],
+            weight=None if self.weight is None else self.weight[cut],
+            tov_start=tov_start,
+            tov_times=tov_times,
+        )
+
+    # -- what it looks like -------------------------------------------------------------------------------------------
+
+    def describe(self) -> dict[str, Any]:
+        """Give Table 1's columns for this graph, and more; ToE statistics are over the events that have one.
+
+        In an undirected graph every event counts with the ToE of both its directions.
+        """
+        return _describe(self)
+
+    def __repr__(self) -> str:
+        kind = "directed" if self.directed else "undirected"
+        return f"TemporalGraph({self.num_nodes:,} nodes, {self.num_events:,} events, {kind})"
+
+
+def _describe(graph: TemporalGraph) -> dict[str, Any]:
+    toe = graph.toe_values()
+    has_toe = ~np.isnan(graph.toe)
+    if graph.toe_reverse is not None:
+        has_toe |= ~np.isnan(graph.toe_reverse)
+    tied = np.concatenate([[False], graph.time[1:] == graph.time[:-1], [False]])
+    low, high = np.minimum(graph.src, graph.dst).astype(np.int64), np.maximum(graph.src, graph.dst)
+    pairs = pl.Series(low * graph.num_nodes + high).n_unique()
+    ordered = (
+        pl.Series(graph.src.astype(np.int64) * graph.num_nodes + graph.dst).n_unique() if graph.directed else pairs
+    )
+    quantiles = np.quantile(toe, [0.05, 0.25, 0.5, 0.75, 0.95]) if toe.size else np.full(5, np.nan)
+    seen = graph.degree > 0
+
+    def number(value: Any) -> float | None:
+        return None if np.isnan(value) else float(value)
+
+    return {
+        "nodes": graph.num_nodes,
+        "events": graph.num_events,
+        "mean_degree": number(pairs / graph.num_nodes) if graph.num_nodes else None,
+        "mean_toe_days": number(toe.mean()) if toe.size else None,
+        "std_toe_days": number(toe.std()) if toe.size else None,
+        "squashed_toe_mean": number(squash(toe).mean()) if toe.size else None,
+        "squashed_toe_std": number(squash(toe).std()) if toe.size else None,
+        "toe_quantiles_days": dict(zip(("5%", "25%", "50%", "75%", "95%"), map(number, quantiles), strict=True)),
+        "events_with_toe": int(np.count_nonzero(has_toe)),
+        "occurrences": graph.num_occurrences,
+        "distinct_pairs": pairs,
+        "distinct_ordered_pairs": ordered,
+        "repeated_events": graph.num_events - ordered,
+        "self_links": int(np.count_nonzero(graph.src == graph.dst)),
+        "tied_events": int(np.count_nonzero(tied[1:] | tied[:-1])) if graph.num_events else 0,
+        "isolated_nodes": int(np.count_nonzero(~seen)),
+        "max_degree": int(graph.degree.max()) if graph.num_nodes else 0,
+        "mean_events_per_node": number(graph.degree.mean()) if graph.num_nodes else None,
+        "first_day": float(graph.time[0]) if graph.num_events else None,
+        "last_day": float(graph.time[-1]) if graph.num_events else None,
+        "span_days": float(graph.time[-1] - graph.time[0]) if graph.num_events else None,
+        "clock": graph.clock,
+        "directed": graph.directed,
+        "bipartite": graph.bipartite,
+        "weighted": graph.weight is not None,
+        "tov_rule": graph.tov_rule,
+    }
+
+
+# -- checks at the door -----------------------------------------------------------------------------------------------
+
+
+def _days(time: Any, unit: str, clock: str | None) -> tuple[Days, str]:
+    if clock is not None and clock not in CLOCKS:
+        raise ConfigError("unknown clock", expected="unix or own", found=repr(clock), where="clock")
+    array = np.asarray(time.to_numpy() if hasattr(time, "to_numpy") else time)
+    if array.dtype.kind == "M":
+        missing = np.isnat(array)
+        days = np.where(missing, np.nan, array.astype("datetime64[us]").astype(np.int64) / PER_DAY["us"])
+        found_clock = "unix"
+    else:
+        days = to_days(_numbers(array, "time"), unit)
+        found_clock = "unix" if is_unix(days, unit_name(unit)) else "own"
+    wrong = ~(np.abs(days) < ABSURD_DAY)  # NaN is wrong too
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        expected, found = "times within ten million years", f"{array[row]} at {row}"
+        raise InputError("a time makes no sense", expected=expected, found=found, where="time")
+    return days, clock or found_clock
+
+
+def _numbers(values: Any, name: str) -> Days:
+    array = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
+    if array.ndim != 1 or (array.dtype.kind not in "iuf" and array.size):
+        found = f"{array.ndim} dimensions of {array.dtype}"
+        raise InputError("not a list of numbers", expected="one dimension of numbers", found=found, where=name)
+    numbers = np.array(array, dtype=np.float64)
+    if not np.isfinite(numbers).all():
+        row = int(np.argmax(~np.isfinite(numbers)))
+        raise InputError("not a finite number", expected="numbers", found=f"{numbers[row]} at {row}", where=name)
+    return numbers
+
+
+def _check_lengths(src: int, dst: int, days: Days, weight: Days | None) -> None:
+    lengths = {"src": src, "dst": dst, "time": days.size} | ({} if weight is None else {"weight": weight.size})
+    if len(set(lengths.values())) > 1:
+        found = ", ".join(f"{name} {length:,}" for name, length in lengths.items())
+        raise InputError("columns differ in length", expected="one value per event in each", found=found)
+
+
+def _distinct_ids(ids: Any) -> Ids:
+    column = as_id_column(ids, "ids")
+    if column.n_unique() != column.len():
+        twice = column.filter(column.is_duplicated())[0]
+        raise InputError("an id stands twice", expected="distinct ids", found=repr(twice), where="ids")
+    array: npt.NDArray[Any] = column.to_numpy()
+    return array.copy() if array.dtype == np.int64 else array.astype(object)
+
+
+def _node_numbers(values: Any, num_nodes: int, name: str) -> Nodes:
+    column = as_id_column(values, name)
+    low, high = column.min(), column.max()
+    if column.len() and not (isinstance(low, int) and isinstance(high, int) and low >= 0 and high < num_nodes):
+        expected = f"node numbers from 0 to {num_nodes - 1}, because ids are given"
+        raise InputError("not a node number", expected=expected, found=f"{low!r} to {high!r}", where=name)
+    return column.to_numpy().astype(np.int32)

@@ -1,0 +1,144 @@
+"""From the users' own ids to node numbers 0 .. N-1, in sorted order of id."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from tadge.arrays import Ints, Nodes
+from tadge.errors import InputError
+from tadge.graph.kernels import mark_used, renumber
+
+Ids = npt.NDArray[Any]  # int64, or object holding str
+
+
+def as_id_column(values: Any, name: str) -> pl.Series:
+    """Take a one-dimensional column of whole numbers or texts, (E,), as Int64 or String; complain about others."""
+    if isinstance(values, pl.Series) and (
+        values.dtype in (pl.Int64, pl.String) or isinstance(values.dtype, pl.Categorical)
+    ):
+        column = values
+    else:
+        array = values.to_numpy() if isinstance(values, pl.Series) else np.asarray(values)
+        if array.dtype.kind == "U" and not isinstance(values, np.ndarray):
+            array = np.array(values, dtype=object)  # numpy turns 1 among texts into "1": look at the values themselves
+        if array.ndim != 1:
+            raise InputError("ids must be a plain list", expected="one dimension", found=f"{array.ndim}", where=name)
+        texts = array.dtype.kind in "OUT"
+        column = _from_objects(array, name) if texts else pl.Series(_whole_numbers(array, name))
+    if column.null_count():
+        row = int(column.is_null().arg_max() or 0)
+        raise InputError("an id is missing", expected="a whole number or a text", found=f"nothing at {row}", where=name)
+    return column
+
+
+def _from_objects(array: npt.NDArray[Any], name: str) -> pl.Series:
+    kinds = {type(value) for value in array}
+    if all(issubclass(kind, str) for kind in kinds):
+        return pl.Series(array.astype(object), dtype=pl.String)
+    if all(issubclass(kind, (int, np.integer)) and kind is not bool for kind in kinds):
+        return pl.Series(_whole_numbers(np.array(array.tolist()), name))
+    found = " and ".join(sorted(kind.__name__ for kind in kinds))
+    raise InputError(
+        "ids of mixed or unknown types", expected="all whole numbers or all texts", found=found, where=name
+    )
+
+
+def _whole_numbers(array: npt.NDArray[Any], name: str) -> Ints:
+    if array.dtype.kind == "f" and array.size:
+        bad = ~np.isfinite(array) | (array != np.floor(array))
+        if bad.any():
+            row = int(np.argmax(bad))
+            found = f"{array[row]} at {row}"
+            raise InputError("an id is not a whole number", expected="whole numbers or texts", found=found, where=name)
+    elif array.dtype.kind not in "iuf":
+        raise InputError("ids of an unknown type", expected="numbers or texts", found=str(array.dtype), where=name)
+    if array.dtype == np.uint64 and array.size and array.max() > np.iinfo(np.int64).max:
+        raise InputError("an id is too large", found=str(array.max()), cure="pass such ids as texts", where=name)
+    return np.ascontiguousarray(array, dtype=np.int64)
+
+
+def encode(src: pl.Series, dst: pl.Series, bipartite: bool = False) -> tuple[Nodes, Nodes, Ids, int]:
+    """Number the nodes of two id columns, each (E,).
+
+    Args:
+        src: ids of the acting end; Int64, String or Categorical.
+        dst: ids of the other end; where only one column is text, both are read as text.
+        bipartite: the two columns are separate ranges (item 7 is not user 7); sources are numbered first.
+
+    Returns:
+        Node numbers of src and of dst, (E,) int32 each; ids in order of node number, (N,); and the number of sources
+        (0 where the graph is not bipartite).
+    """
+    if bipartite:
+        src_number, src_ids = _number([src])
+        dst_number, dst_ids = _number([dst])
+        shifted = dst_number[0] + np.int32(src_ids.size)
+        if src_ids.dtype != dst_ids.dtype:
+            src_ids, dst_ids = src_ids.astype(str).astype(object), dst_ids.astype(str).astype(object)
+        return src_number[0], shifted, np.concatenate([src_ids, dst_ids]), src_ids.size
+    if src.dtype != dst.dtype:
+        src, dst = src.cast(pl.String), dst.cast(pl.String)
+    (src_number_, dst_number_), ids = _number([src, dst])
+    return src_number_, dst_number_, ids, 0
+
+
+def _number(columns: list[pl.Series]) -> tuple[list[Nodes], Ids]:
+    """Number the distinct values of some columns of one type in sorted order."""
+    if columns[0].dtype != pl.Int64:
+        return _number_texts(columns)
+    if not any(column.len() for column in columns):
+        return [np.empty(0, np.int32) for _ in columns], np.empty(0, np.int64)
+    low = min(cast(int, column.min()) for column in columns if column.len())
+    high = max(cast(int, column.max()) for column in columns if column.len())
+    if high - low > 4 * sum(column.len() for column in columns) + (1 << 20):
+        return _number_scattered(columns)
+    used = np.zeros(high - low + 1, np.bool_)
+    for column in columns:
+        for chunk in chunks(column):
+            mark_used(chunk, low, used)
+    number = np.cumsum(used, dtype=np.int32)
+    number -= 1
+    numbers = []
+    for column in columns:
+        out = np.empty(column.len(), np.int32)
+        at = 0
+        for chunk in chunks(column):
+            renumber(chunk, low, number, out[at : at + chunk.size])
+            at += chunk.size
+        numbers.append(out)
+    return numbers, np.flatnonzero(used) + low
+
+
+def chunks(column: pl.Series) -> Iterator[npt.NDArray[Any]]:
+    """Give a numeric column piece by piece, without a copy."""
+    for chunk in column.get_chunks():
+        yield chunk.to_numpy()
+
+
+def _number_scattered(columns: list[pl.Series]) -> tuple[list[Nodes], Ids]:
+    """Number whole numbers that are too far apart for a table of all values between."""
+    distinct = pl.concat([column.unique() for column in columns]).unique().sort()
+    table = pl.DataFrame({"id": distinct, "number": pl.int_range(distinct.len(), dtype=pl.Int32, eager=True)})
+    numbers = [
+        column.to_frame("id").join(table, on="id", how="left", maintain_order="left")["number"].to_numpy()
+        for column in columns
+    ]
+    return numbers, distinct.to_numpy()
+
+
+def _number_texts(columns: list[pl.Series]) -> tuple[list[Nodes], Ids]:
+    """Number texts; codes of the categories come first, so that each text is hashed once."""
+    if not isinstance(columns[0].dtype, pl.Categorical):
+        own = pl.Categorical(pl.Categories.random())
+        columns = [column.cast(own) for column in columns]
+    distinct = pl.concat([column.unique() for column in columns]).unique()
+    table = pl.DataFrame({"code": distinct.to_physical(), "id": distinct.cast(pl.String)}).sort("id")
+    code = table["code"].to_numpy()
+    number = np.zeros(int(code.max()) + 1 if code.size else 0, np.int32)
+    number[code] = np.arange(code.size, dtype=np.int32)
+    return [number[column.to_physical().to_numpy()] for column in columns], table["id"].to_numpy().astype(object)

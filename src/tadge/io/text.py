@@ -1,0 +1,220 @@
+"""Read delimited text: a compiled scan first, to see that all rows are whole, then a typed parser for speed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+import polars as pl
+
+from tadge.arrays import Ints
+from tadge.errors import InputError
+from tadge.io.options import ReadOptions
+from tadge.io.scan import NO_BYTE, Rows, Scan, collapse_blanks, copy_rows, find_rows, scan
+from tadge.io.sniff import DELIMITER_NAMES, WHOLE, Columns, Dialect, find_columns, sniff
+from tadge.io.source import Bytes, Source, check_utf8
+from tadge.io.table import LONGEST_ID, SHOWN, Table, column_names
+
+QUOTE = ord('"')
+BLANKS = " \t"  # around a cell they mean nothing, inside quotes as well
+
+
+@dataclass(frozen=True)
+class _Body:
+    """Hold the rows of a text after its header, with the way they were cut."""
+
+    data: Bytes
+    delimiter: str
+    quote: int
+    seen: Scan
+    on_disk: Path | None  # the file itself, where its rows can be read from it directly
+    comments: tuple[int, int]
+
+    def rows(self) -> Rows:
+        return find_rows(self.data, ord(self.delimiter), self.quote, self.comments, self.seen.rows)
+
+
+def read_text(source: Source, options: ReadOptions) -> Table:
+    """Read CSV, TSV, SNAP text and the like."""
+    where = str(source.path)
+    dialect = sniff(source, options)
+    columns = find_columns(dialect.names, dialect.sample, dialect.fields, options, where)
+    body = _look(source, dialect, columns)
+    _refuse(body.seen, dialect, options, where)
+    text, kept_lines, reasons, dropped = _whole_rows(body, dialect)
+    frame = _parse(text, dialect, columns, source)
+
+    @cache
+    def lines() -> Ints:
+        return body.rows().line if kept_lines is None else kept_lines
+
+    notes = []
+    if frame["src"].dtype != pl.Int64 and _sample_is_whole(dialect, columns) and not body.seen.zero_led:
+        notes.append("the first ids are whole numbers, later ones are not: all were taken as texts")
+    packing = f", {source.packing}" if source.packing else ""
+    header = "header" if dialect.names else "no header"
+    return Table(
+        frame["src"],
+        frame["dst"],
+        frame["time"],
+        frame["weight"] if "weight" in frame.columns else None,
+        column_names(columns, dialect.names),
+        where,
+        f"text with {DELIMITER_NAMES.get(dialect.delimiter, repr(dialect.delimiter))}, {header}{packing}",
+        lambda row: int(lines()[row]) + dialect.lines_before,
+        unit=columns.unit,
+        clock=columns.clock,
+        bipartite=columns.bipartite,
+        dropped=dropped,
+        dropped_reasons=reasons,
+        comments=dialect.comments_before + body.seen.comments,
+        blank=body.seen.blank,
+        notes=tuple(notes),
+    )
+
+
+def _whole_rows(body: _Body, dialect: Dialect) -> tuple[_Body, Ints | None, tuple[str, ...], int]:
+    """Leave out what the parser must not see: rows with too few or too many cells, comments and blanks among the rows.
+
+    Returns:
+        What is left; the lines its rows stand on (None where nothing was left out); why the first rows were left out,
+        and how many were.
+    """
+    if not body.seen.bad and not body.seen.late_skips:
+        return body, None, (), 0
+    rows = body.rows()
+    whole = rows.fields == dialect.fields
+    reasons = tuple(
+        f"row {line + dialect.lines_before}: expected {dialect.fields} cells, found {fields}"
+        for line, fields in zip(rows.line[~whole][:SHOWN].tolist(), rows.fields[~whole][:SHOWN].tolist(), strict=True)
+    )
+    data = copy_rows(body.data, rows.start[whole], rows.stop[whole])
+    return replace(body, data=data, on_disk=None), rows.line[whole], reasons, int((~whole).sum())
+
+
+def _look(source: Source, dialect: Dialect, columns: Columns) -> _Body:
+    """Scan the rows; where blanks separate cells and a row is ragged, collapse the blanks and scan again."""
+    data = source.data[dialect.offset :] if dialect.offset else source.data
+    marks = [ord(mark) for mark in dialect.comments] + [NO_BYTE, NO_BYTE]
+    comments = (marks[0], marks[1])
+    id_columns = (columns.src, columns.dst)
+    on_disk = source.path if source.as_on_disk else None
+    if dialect.delimiter != " ":
+        quote = QUOTE
+        seen = scan(data, ord(dialect.delimiter), quote, dialect.fields, comments, id_columns)
+        if seen.stray_quote_line and not seen.quoted:  # 5" is an inch sign, not a quotation
+            quote = NO_BYTE
+            seen = seen._replace(stray_quote_line=0)
+        return _Body(data, dialect.delimiter, quote, seen, on_disk, comments)
+    first = "\t" if b"\t" in data[:1000].tobytes() else " "
+    seen = scan(data, ord(first), NO_BYTE, dialect.fields, comments, id_columns)
+    if not seen.bad and not (seen.padded and first == "\t"):
+        return _Body(data, first, NO_BYTE, seen, on_disk, comments)
+    data = collapse_blanks(data)
+    seen = scan(data, ord("\t"), NO_BYTE, dialect.fields, comments, id_columns)
+    return _Body(data, "\t", NO_BYTE, seen, None, comments)
+
+
+def _refuse(seen: Scan, dialect: Dialect, options: ReadOptions, where: str) -> None:
+    """Complain about what makes rows ambiguous."""
+
+    def at(line: int) -> str:
+        return f"{where}, row {line + dialect.lines_before}"
+
+    if seen.open_quote_line:
+        raise InputError("a quote is opened and never closed", cure="close it", where=at(seen.open_quote_line))
+    if seen.stray_quote_line:
+        cure = 'write it as "" inside a quoted cell'
+        raise InputError("a quote inside a cell that is not quoted", cure=cure, where=at(seen.stray_quote_line))
+    if seen.nul_line:
+        raise InputError("a NUL byte", expected="text", cure="mend or convert the file", where=at(seen.nul_line))
+    if seen.longest_id > LONGEST_ID:
+        expected, found = f"at most {LONGEST_ID:,} bytes", f"{seen.longest_id:,}"
+        raise InputError("an id is too long", expected=expected, found=found, where=at(seen.longest_id_line))
+    if seen.comment_row_line and options.comments is None:
+        cure = "say comments '#' (or '%') if it is one, 'none' if it is data"
+        what = "a comment among the rows that has all the cells of a row"
+        raise InputError(what, cure=cure, where=at(seen.comment_row_line))
+
+
+def _sample_is_whole(dialect: Dialect, columns: Columns) -> bool:
+    cells = (row[at] for row in dialect.sample for at in (columns.src, columns.dst) if len(row) > at)
+    return all(WHOLE.fullmatch(cell) for cell in cells)
+
+
+# -- typed parsing ----------------------------------------------------------------------------------------------------
+
+
+def _scan_csv(body: _Body, dialect: Dialect, columns: Columns, types: dict[str, type[pl.DataType]]) -> pl.LazyFrame:
+    """Plan the parse of the columns that matter, one name per role."""
+    used = columns.used()
+    schema: dict[str, type[pl.DataType]] = {f"column {at}": pl.String for at in range(dialect.fields)}
+    schema |= {f"column {at}": types[role] for role, at in used.items()}
+    copied = body.seen.late_skips or body.seen.bad  # then only whole rows are left; else what is skipped stands first
+    skip = 0 if copied else body.seen.comments + body.seen.blank + (dialect.lines_before if body.on_disk else 0)
+    frame = pl.scan_csv(
+        body.on_disk or body.data.tobytes(),
+        has_header=False,
+        separator=body.delimiter,
+        quote_char='"' if body.quote == QUOTE else None,
+        skip_lines=skip,
+        schema=schema,
+        infer_schema=False,
+        glob=False,
+    )
+    return frame.select(pl.col(f"column {at}").alias(role) for role, at in used.items())
+
+
+def _parse(body: _Body, dialect: Dialect, columns: Columns, source: Source) -> pl.DataFrame:
+    """Parse with the types that the sample suggests; where a cell does not fit, as texts, to see which."""
+    whole = _sample_is_whole(dialect, columns) and not body.seen.zero_led
+    times = [row[columns.time] for row in dialect.sample if len(row) > columns.time]
+    types: dict[str, type[pl.DataType]] = {"time": pl.String, "weight": pl.Float64}
+    if all(WHOLE.fullmatch(cell) for cell in times):
+        types["time"] = pl.Int64
+    elif all(_is_float(cell) for cell in times):
+        types["time"] = pl.Float64
+    types |= {"src": pl.Int64, "dst": pl.Int64} if whole else {"src": pl.String, "dst": pl.String}
+    try:
+        frame = _collect(_scan_csv(body, dialect, columns, types), whole, bool(body.seen.padded))
+        if sum(frame.null_count().row(0)) == 0:
+            return frame
+    except pl.exceptions.PolarsError:
+        check_utf8(source)
+    texts = _scan_csv(body, dialect, columns, dict.fromkeys(("src", "dst", "time", "weight"), pl.String))
+    try:
+        frame = texts.collect()
+    except pl.exceptions.PolarsError as error:
+        text = str(error).splitlines()[0]
+        raise InputError(f"the rows cannot be read ({text})", where=str(source.path)) from None
+    return _from_texts(frame, bool(body.seen.zero_led))
+
+
+def _is_float(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return "_" not in cell
+
+
+def _collect(plan: pl.LazyFrame, whole: bool, padded: bool) -> pl.DataFrame:
+    if whole:
+        return plan.collect(engine="streaming")
+    ids = pl.col("src", "dst")
+    if padded:
+        ids = ids.str.strip_chars(BLANKS)
+    ids = pl.when(ids != "").then(ids)  # an empty pair of quotes is an empty cell too
+    return plan.with_columns(ids.cast(pl.Categorical(pl.Categories.random()))).collect(engine="streaming")
+
+
+def _from_texts(frame: pl.DataFrame, zero_led: bool) -> pl.DataFrame:
+    """Strip every cell; whole-number ids become numbers where all of them are and each is written in one way."""
+    frame = frame.with_columns(pl.all().str.strip_chars(BLANKS))
+    frame = frame.with_columns(pl.when(pl.all() != "").then(pl.all()))
+    ids = frame.select("src", "dst")
+    numbers = ids.select(pl.all().cast(pl.Int64, strict=False))
+    if not zero_led and numbers.null_count().equals(ids.null_count()):
+        frame = frame.with_columns(numbers["src"], numbers["dst"])
+    return frame

@@ -1,0 +1,1 @@
+"""The paper's network, in torch only, in the paper's order."""

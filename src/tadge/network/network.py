@@ -1,0 +1,131 @@
+"""TADGE's network from top to bottom: t-LSTM, encoder, decoder, structures, fusion (Section 4 of the paper)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from tadge.config import ModelConfig
+from tadge.network.attention import Block, FeedForward, among_rows, among_walks, within_walks
+from tadge.network.packing import Forest, Packing
+from tadge.network.time_lstm import TimeLSTM
+
+
+class Embedded(NamedTuple):
+    """Hold what the network makes of a batch.
+
+    Attributes:
+        edges: (R, D) edge formation embedding of every row (Eq. 23).
+        structures: (B, D) structure embedding of every walk (Eq. 30), or None without structures.
+        nodes: (R, D) final representation of every row (Eq. 31).
+    """
+
+    edges: Tensor
+    structures: Tensor | None
+    nodes: Tensor
+
+
+class Network(nn.Module):
+    """Embed the rows of packed walks.
+
+    Args:
+        config: widths, depth and variants.
+        max_length: the number of vertices at which walks are cut: structures count this many places, those that a walk
+            does not have yet as the end of the sequence.
+    """
+
+    def __init__(self, config: ModelConfig, max_length: int) -> None:
+        super().__init__()
+        self.config, self.max_length = config, max_length
+        dim, heads, dropout, residual = config.dim, config.heads, config.dropout, config.residual
+        self.time_lstm = TimeLSTM(dim)
+        self.encoder = nn.ModuleList(Block(dim, heads, dropout, residual=residual) for _ in range(config.blocks))
+        self.decoder = nn.ModuleList(
+            Block(dim, heads, dropout, dim if n else heads * dim, residual) for n in range(config.blocks)
+        )
+        for block in (*self.encoder, *self.decoder):
+            if block.residual:  # the deeper, the less each block says at first: so depth begins to learn at once
+                nn.init.constant_(block.feed_forward.norm.weight, 1 / config.blocks)
+        if config.structure:
+            self.end_row = nn.Parameter(torch.zeros(dim))  # edge formation embedding of the end of a sequence
+            self.structure = Block(dim, heads, dropout)
+        self.fusion = FeedForward(dim, dim, dropout)
+        nn.init.constant_(self.fusion.norm.weight, dim**-0.25)  # products of two results are of order 1 at first
+
+    def forward(self, x: Tensor, toe: Tensor, end: Tensor, packing: Packing, windows: Tensor) -> Embedded:
+        """Embed a batch.
+
+        Args:
+            x: (R, D) input of every row: its vertex's row of the table.
+            toe: (R,) squashed ToE of the edge into each row; 0 in the first step.
+            end: (D,) input of the end of a sequence.
+            packing: where the rows are.
+            windows: (W, S) the walks of each window, in order of their start; every walk is in one of them.
+        """
+        edges = self.edge_formation(x, toe, end, packing)
+        if not self.config.structure:
+            return Embedded(edges, None, self.fusion(edges))
+        structures = self.structure_by_step(edges, packing, windows)
+        nodes = self.fusion(edges + structures)  # (R, D)                                                     Eq. 31
+        return Embedded(edges, structures.index_select(0, packing.last_rows), nodes)
+
+    def edge_formation(self, x: Tensor, toe: Tensor, end: Tensor, packing: Packing | Forest) -> Tensor:
+        """Return the edge formation embedding of every row, (R, D) (Eq. 2 to 23)."""
+        attend = within_walks(packing)
+        toe = toe if self.config.timed else torch.zeros_like(toe)
+        first: Block = self.encoder[0]  # type: ignore[assignment]
+        if self.config.queries == "next" and isinstance(packing, Packing):
+            h, following = self._with_end(x, toe, end, packing)
+            queries = first.attention(following, following, attend)  # (R, H*D)
+        else:
+            h = self.time_lstm(x, toe, packing)
+            queries = first.attention(h, h, attend)
+        context = h  # (R, D)
+        for block in self.encoder:
+            context = block(context, context, attend)
+        for block in self.decoder:
+            queries = block(queries, context, attend)  # (R, D)
+        return queries
+
+    def _with_end(self, x: Tensor, toe: Tensor, end: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:
+        """Return the t-LSTM's state of every row, and that of the row after it, (R, D) each; the end comes last."""
+        longer = packing.longer()
+        own = longer.rows[packing.walk_of, packing.step_of]  # (R,)
+        after = longer.rows[packing.walk_of, packing.step_of + 1]
+        inputs = end.expand(longer.num_rows, -1).index_copy(0, own, x)
+        toes = toe.new_zeros(longer.num_rows).index_copy(0, own, toe)
+        states = self.time_lstm(inputs, toes, longer)
+        return states.index_select(0, own), states.index_select(0, after)
+
+    def structure_by_step(self, edges: Tensor, packing: Packing, windows: Tensor) -> Tensor:
+        """Return the structure embedding that every row may see, (R, D): that of its walk up to this row."""
+        h = self.structure_input(edges, packing)
+        return self.structure(h, h, among_walks(packing, windows))  # type: ignore[no-any-return]
+
+    def structure_input(self, edges: Tensor, packing: Packing | Forest) -> Tensor:
+        """Sum every walk up to each row, (R, D); places that are not there yet count as the end of a sequence."""
+        left = (self.max_length - 1 - packing.step_of).to(edges.dtype)  # (R,)
+        return packing.sums(edges) + left[:, None] * self.end_row  # (R, D)                                   Eq. 24
+
+    def some_rows(
+        self, x: Tensor, toe: Tensor, end: Tensor, packing: Packing | Forest, others: Tensor, there: Tensor
+    ) -> Tensor:
+        """Return the final representation of some rows, (n, D), each in a window of its own.
+
+        Args:
+            x: (R, D), as in `forward`.
+            toe: (R,).
+            end: (D,).
+            packing: where the rows are; a forest where queries are "self".
+            others: (n, S) the rows that each is compared with; the last is itself.
+            there: (n, S) bool, which of them are.
+        """
+        edges = self.edge_formation(x, toe, end, packing)
+        own = edges.index_select(0, others[:, -1])  # (n, D)
+        if not self.config.structure:
+            return self.fusion(own)  # type: ignore[no-any-return]
+        h = self.structure_input(edges, packing)
+        structures = self.structure(h.index_select(0, others[:, -1]), h, among_rows(others, there))  # (n, D)
+        return self.fusion(own + structures)  # type: ignore[no-any-return]

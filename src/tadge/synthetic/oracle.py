@@ -1,0 +1,392 @@
+"""Compute the best scores that are possible on a synthetic graph, from the law it was made by.
+
+ToE. Given the thread, log delay ~ N(pace, sigma^2), whoever replies and whatever happened before: this is exact. The
+law speaks of replies at the moment t' when they are called for. That a reply is on a record that ends (or in a window
+of it) says a little more about its delay, which no forecast made at t' can know: what was called for near the end is on
+the record only if it came quickly.
+
+Links. Who will reply to whom is drawn at t' and hidden until t. The oracle sees every event before t with its thread,
+the number of replies each act calls for, all paces, communities and activities, how much activity was free in a
+community whenever replies were called for, and that u now replies to somebody. What it does not see is which reader
+belongs to which writer.
+
+Axes: E events, N nodes, T threads, Q queries, K candidates.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+
+from tadge.arrays import Days, Ints, Nodes
+from tadge.errors import ConfigError, InputError
+from tadge.synthetic.graphs import Synthetic
+from tadge.synthetic.simulator import Law
+from tadge.units import squash
+
+POINTS = 64  # of the quadrature
+CHUNK = 65_536
+LAST_SHARE = 0.15  # queries are by default drawn from this last share of the events
+MOST_QUERIES = 1_000
+IDLE, LUCK = 0, 1  # places in _Known.now
+
+
+@dataclass(frozen=True)
+class ToeFloor:
+    """Hold root mean squared errors of the squashed ToE.
+
+    Attributes:
+        floor: of the conditional mean given the thread's pace, as the law has it: sqrt(mean of the variances).
+        oracle: of the same predictor, as it came out on these events.
+        history: of a predictor that knows the law and the community, and learns the thread's pace from the delays seen
+            in the thread up to and including t'. It does not learn from replies that are still to come, though their
+            silence says something: a perfect one would be a little better.
+        community: of the mean over these events in the thread's community.
+        constant: of the mean over these events.
+        events: how many events were counted.
+    """
+
+    floor: float
+    oracle: float
+    history: float
+    community: float
+    constant: float
+    events: int
+
+
+def best_toe(synthetic: Synthetic) -> Days:
+    """Return the best possible prediction of every event's squashed ToE, (E,), given the pace of its thread.
+
+    It is the conditional mean of squash(delay); NaN at the start of a thread, where there is no ToE.
+    """
+    mean, _ = _squashed_moments(synthetic.thread_pace, np.float64(synthetic.sigma))
+    return np.where(np.isnan(synthetic.delay), np.nan, mean[synthetic.thread])
+
+
+def best_toe_rmse(synthetic: Synthetic, events: Any = None) -> ToeFloor:
+    """Return the smallest possible error of the squashed ToE, and those of predictors that know less.
+
+    Args:
+        synthetic: a graph of known law.
+        events: (Q,) event numbers, or (E,) booleans; by default all. Events without a ToE are left out.
+    """
+    chosen = _replies(synthetic, events)
+    truth = squash(synthetic.graph.toe[chosen])
+    mean, variance = _squashed_moments(synthetic.thread_pace, np.float64(synthetic.sigma))
+    thread = synthetic.thread[chosen]
+    group = synthetic.thread_community[thread]
+    group_mean = np.bincount(group, truth) / np.maximum(np.bincount(group), 1)
+    return ToeFloor(
+        floor=math.sqrt(variance[thread].mean()),
+        oracle=_rmse(truth, mean[thread]),
+        history=_rmse(truth, _history_toe(synthetic)[chosen]),
+        community=_rmse(truth, group_mean[group]),
+        constant=float(truth.std()),
+        events=chosen.size,
+    )
+
+
+def link_intensity(synthetic: Synthetic, events: Any, candidates: Any) -> Days:
+    """Return how likely each candidate is the target of an event, given its source and time, (Q, K).
+
+    The value for v is the intensity of `src` replying to v at that moment, up to a factor common to the candidates of
+    one event: the replies to v still to come, times the log-normal hazard of each, times the chance that one of them is
+    `src`'s. That chance is 0 where `src` was not free at t' or has acted since, else the law's at t' times the chance
+    that no earlier act had found `src` as its reader. Two small things are left out: that the other possible readers
+    of v grow fewer as they act elsewhere, and that newcomers stand in where a community has next to nobody free.
+
+    Args:
+        synthetic: a graph of known law.
+        events: (Q,) event numbers; what is not a reply is an error, as nothing can be known of a newcomer.
+        candidates: (Q, K) node numbers.
+    """
+    queries = np.asarray(events)
+    chosen = _replies(synthetic, queries)
+    nodes = np.asarray(candidates)
+    if chosen.size != queries.size or nodes.ndim != 2 or len(nodes) != queries.size:
+        expected = "replies, and one row of candidates for each"
+        found = f"{queries.size:,} events with {chosen.size:,} replies, candidates {nodes.shape}"
+        raise InputError("queries that cannot be answered", expected=expected, found=found)
+    if nodes.size and not 0 <= nodes.min() <= nodes.max() < synthetic.graph.num_nodes:
+        expected, found = f"node numbers from 0 to {synthetic.graph.num_nodes - 1}", f"{nodes.min()} to {nodes.max()}"
+        raise InputError("not a node number", expected=expected, found=found, where="candidates")
+    facts = _facts(synthetic)
+    label = synthetic.labels[synthetic.graph.src[queries]]
+    out = np.empty(nodes.shape)
+    for community in np.unique(label):
+        rows = np.flatnonzero(label == community)
+        rows = rows[np.argsort(queries[rows], kind="stable")]
+        query, candidate = queries[rows].astype(np.int64), nodes[rows].astype(np.int64)
+        out[rows] = _replay(facts, synthetic.law, community, query, candidate)
+    return out
+
+
+def best_link_mrr(synthetic: Synthetic, events: Any = None, *, negatives: int = 100, seed: int = 0) -> float:
+    """Return the mean reciprocal rank of the true target, ranked by `link_intensity`; ties get the mean rank.
+
+    Args:
+        synthetic: a graph of known law.
+        events: (Q,) event numbers, or (E,) booleans, of which the replies are asked about; by default up to 1,000 drawn
+            from the last 15% of the record.
+        negatives: other candidates per event, drawn uniformly from the nodes seen before it.
+        seed: for the draw of negatives (and of events).
+    """
+    if isinstance(negatives, bool) or not isinstance(negatives, (int, np.integer)) or negatives < 1:
+        raise ConfigError("too few candidates", expected="1 or more", found=repr(negatives), where="negatives")
+    rng = np.random.default_rng(seed)
+    graph = synthetic.graph
+    if events is None:
+        chosen = _replies(synthetic, np.arange(graph.num_events) >= (1 - LAST_SHARE) * graph.num_events)
+        chosen = np.sort(rng.permutation(chosen)[:MOST_QUERIES])
+    else:
+        chosen = _replies(synthetic, events)
+    target = graph.dst[chosen].astype(np.int64)
+    seen = np.maximum.accumulate(np.maximum(graph.src, graph.dst))[chosen - 1] + 1  # numbered in order of joining
+    others = (rng.random((chosen.size, negatives)) * (seen - 1)[:, None]).astype(np.int64)
+    others += others >= target[:, None]
+    scores = link_intensity(synthetic, chosen, np.column_stack([target, others]))
+    above = np.count_nonzero(scores[:, 1:] > scores[:, :1], axis=1)
+    equal = np.count_nonzero(scores[:, 1:] == scores[:, :1], axis=1)
+    return float(np.mean(1 / (1 + above + equal / 2)))
+
+
+# -- ToE --------------------------------------------------------------------------------------------------------------
+
+
+def _replies(synthetic: Synthetic, events: Any) -> Ints:
+    """Return the numbers of the chosen events that have a ToE."""
+    has_toe = ~np.isnan(synthetic.delay)
+    if events is None:
+        chosen = np.flatnonzero(has_toe)
+    else:
+        numbers = np.asarray(events)
+        if numbers.dtype == np.bool_ and numbers.shape == has_toe.shape:
+            numbers = np.flatnonzero(numbers)
+        inside = numbers.ndim == 1 and numbers.dtype.kind in "iu"
+        if not inside or (numbers.size and not 0 <= numbers.min() <= numbers.max() < has_toe.size):
+            expected = f"event numbers from 0 to {has_toe.size - 1}, or as many booleans"
+            raise InputError("not a choice of events", expected=expected, found=f"{numbers.dtype} {numbers.shape}")
+        chosen = numbers[has_toe[numbers]]
+    if not chosen.size:
+        raise InputError("no reply among the events", expected="an event with a ToE", found="none", where="events")
+    return chosen
+
+
+def _rmse(truth: Days, guess: Days) -> float:
+    return math.sqrt(np.mean((truth - guess) ** 2))
+
+
+def _squashed_moments(mean: Days, spread: Days | np.float64) -> tuple[Days, Days]:
+    """Return mean and variance of squash(exp(x)), x ~ N(mean, spread^2), each (n,), by Gauss-Hermite quadrature."""
+    point, weight = np.polynomial.hermite.hermgauss(POINTS)
+    weight /= weight.sum()
+    spreads = np.broadcast_to(spread, mean.shape)
+    first, second = np.empty_like(mean), np.empty_like(mean)
+    for begin in range(0, mean.size, CHUNK):
+        part = slice(begin, begin + CHUNK)
+        value = squash(np.exp(mean[part, None] + math.sqrt(2) * spreads[part, None] * point))
+        first[part] = (value * weight).sum(axis=1)
+        second[part] = ((value - first[part, None]) ** 2 * weight).sum(axis=1)
+    return first, second
+
+
+def _history_toe(synthetic: Synthetic) -> Days:
+    """Predict the squashed ToE of every reply, (E,), from the delays seen in its thread up to and including t'."""
+    law, graph = synthetic.law, synthetic.graph
+    prior = law.pace[synthetic.thread_community]
+    order = np.argsort(synthetic.thread, kind="stable")  # threads one after the other, each in order of time
+    surplus = np.where(np.isnan(graph.toe), 0.0, np.log(graph.toe) - prior[synthetic.thread])[order]
+    first = np.searchsorted(synthetic.thread[order], synthetic.thread)  # where the event's thread begins
+    born, _, _ = _births(graph.src, graph.dst, graph.num_nodes)
+    place = np.empty_like(order)
+    place[order] = np.arange(order.size)
+    sums = np.concatenate([[0.0], np.cumsum(surplus)])
+    reply = born >= 0
+    total = np.where(reply, sums[place[born] + 1] - sums[first], 0.0)
+    seen = np.where(reply, place[born] - first, 0)  # those up to and including t', less the thread's first event
+    variance = law.tau**2 * law.sigma**2 / (law.sigma**2 + seen * law.tau**2)  # of the thread's pace, given the delays
+    mean = prior[synthetic.thread] + variance * total / law.sigma**2
+    return _squashed_moments(mean, np.sqrt(variance + law.sigma**2))[0]
+
+
+@numba.njit(cache=True)
+def _births(src: Nodes, dst: Nodes, num_nodes: int) -> tuple[Ints, Ints, Ints]:
+    """Find the event at which each event's target got its latest ToV, (E,), -1 without one.
+
+    Also return the events at which each node got its latest and its first ToV, each (N,).
+    """
+    born, latest, joined = np.full(src.size, -1), np.full(num_nodes, -1), np.full(num_nodes, -1)
+    for i in range(src.size):
+        u, v = src[i], dst[i]
+        born[i] = latest[v]
+        if latest[v] < 0:
+            latest[v] = joined[v] = i
+        if latest[u] < 0:
+            joined[u] = i
+        latest[u] = i
+    return born, latest, joined
+
+
+# -- links ------------------------------------------------------------------------------------------------------------
+
+
+class _Facts(NamedTuple):
+    src: Nodes  # (E,)
+    dst: Nodes  # (E,)
+    time: Days  # (E,)
+    thread: Nodes  # (E,)
+    readers: Nodes  # (E,)
+    first_readers: Nodes  # (T,)
+    home: Nodes  # (T,)
+    pace: Days  # (T,)
+    label: Nodes  # (N,)
+    activity: Ints  # (N,)
+    reader: Ints  # (R,) nodes that became readers, in order of the event whose act they read
+    first_reader: Ints  # (E+1,) the readers bound at event i are reader[first_reader[i]:first_reader[i+1]]
+
+
+class _Known(NamedTuple):
+    """What is known of each node, (N,), as of the present event; chances are for readers of one community."""
+
+    born: Ints  # the event of its latest ToV; -1: not seen yet
+    called: Ints  # replies its latest act calls for
+    waiting: Ints  # those still to come
+    partner: Ints  # the node its latest act went to, if that was free to reply; else -1
+    idle: Days  # the activity that was free to reply to that act
+    luck: Days  # chances, per unit of activity, of becoming a reader that had been drawn before that act
+    quiet: Ints  # the first event whose writers may have it as reader; counts only where waiting is 0
+    quiet_luck: Days  # the chances drawn before that
+    now: Days  # (2,) the community's free activity, and the chances drawn so far
+
+
+def _facts(synthetic: Synthetic) -> _Facts:
+    graph = synthetic.graph
+    born, latest, joined = _births(graph.src, graph.dst, graph.num_nodes)
+    writer, reader = synthetic.unanswered.T
+    bound = np.concatenate([np.where(joined[graph.src] <= born, born, -1), np.where(reader < 0, -1, latest[writer])])
+    order = np.argsort(bound, kind="stable")[np.count_nonzero(bound < 0) :]
+    return _Facts(
+        src=graph.src,
+        dst=graph.dst,
+        time=graph.time,
+        thread=synthetic.thread,
+        readers=synthetic.readers,
+        first_readers=synthetic.first_readers,
+        home=synthetic.thread_community,
+        pace=synthetic.thread_pace,
+        label=synthetic.labels,
+        activity=synthetic.activity,
+        reader=np.concatenate([graph.src, reader]).astype(np.int64)[order],
+        first_reader=np.searchsorted(bound[order], np.arange(graph.num_events + 1)),
+    )
+
+
+@numba.njit(cache=True)
+def _reciprocal_chance(known: _Known, law: Law, v: int) -> float:
+    """Return the chance that a given reply to v still to come is the partner's."""
+    p = known.partner[v]
+    if p < 0 or known.waiting[v] == 0 or known.waiting[p] > 0 or known.quiet[p] > known.born[v]:
+        return 0.0
+    share = (1.0 - (1.0 - law.reciprocal) ** known.called[v]) / known.called[v]
+    return share / (1.0 - share * (known.called[v] - known.waiting[v]))  # type: ignore[no-any-return]
+
+
+@numba.njit(cache=True)
+def _call(known: _Known, law: Law, x: int, readers: int, share: float) -> None:
+    """Let x call for replies, of which a share (the partner's aside) goes to the community looked at."""
+    known.called[x] = known.waiting[x] = readers
+    known.idle[x], known.luck[x] = known.now[IDLE], known.now[LUCK]
+    if known.now[IDLE] > 0:
+        known.now[LUCK] += readers * (1.0 - _reciprocal_chance(known, law, x)) * share / known.now[IDLE]
+
+
+@numba.njit(cache=True)
+def _observe(facts: _Facts, known: _Known, law: Law, i: int, label: int) -> None:
+    """Take down event i, looking at the community of a label."""
+    u, v, th = facts.src[i], facts.dst[i], facts.thread[i]
+    share = (1.0 - law.newcomer) * _community_chance(law, label, facts.home[th])
+    if known.born[v] < 0:
+        if known.born[u] >= 0 and facts.label[u] == label:
+            known.now[IDLE] -= facts.activity[u]  # the author was free
+        known.born[v] = i
+        _call(known, law, v, facts.first_readers[th], share)
+    else:
+        known.waiting[v] -= 1
+    if known.waiting[v] == 0:
+        known.quiet[v], known.quiet_luck[v] = i, known.now[LUCK]
+        known.now[IDLE] += facts.activity[v] if facts.label[v] == label else 0
+    known.born[u] = i
+    known.partner[u] = v if known.waiting[v] == 0 else -1
+    _call(known, law, u, facts.readers[i], share)
+    for k in range(facts.first_reader[i], facts.first_reader[i + 1]):
+        x = facts.reader[k]
+        known.now[IDLE] -= facts.activity[x] if facts.label[x] == label else 0
+    if known.waiting[u] == 0:
+        known.quiet[u], known.quiet_luck[u] = i + 1, known.now[LUCK]
+        known.now[IDLE] += facts.activity[u] if facts.label[u] == label else 0
+
+
+@numba.njit(cache=True)
+def _hazard(age: float, pace: float, sigma: float) -> float:
+    """Return the log-normal hazard: density over survival."""
+    z = (math.log(age) - pace) / sigma
+    survival = 0.5 * math.erfc(z / math.sqrt(2.0))
+    density = math.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
+    ratio = density / survival if z < 25.0 else z  # far out the ratio tends to z
+    return ratio / (sigma * age)
+
+
+@numba.njit(cache=True)
+def _community_chance(law: Law, label: int, home: int) -> float:
+    """Return the chance that a reader is sought in a community."""
+    return (1.0 - law.inside) * law.size[label] + (law.inside if label == home else 0.0)  # type: ignore[no-any-return]
+
+
+@numba.njit(cache=True)
+def _intensity(facts: _Facts, known: _Known, law: Law, i: int, v: int) -> float:
+    """Return the intensity of src[i] replying to v at time[i]."""
+    u, born = facts.src[i], known.born[v]
+    newcomer = known.born[u] < 0
+    if born < 0 or known.waiting[v] == 0 or (not newcomer and known.quiet[u] > born):
+        return 0.0
+    th = facts.thread[born]
+    chance = _community_chance(law, facts.label[u], facts.home[th])
+    back = _reciprocal_chance(known, law, v)
+    if newcomer:
+        chance *= (1.0 - back) * law.newcomer
+    else:
+        activity = facts.activity[u]
+        free = math.exp(-activity * (known.luck[v] - known.quiet_luck[u])) if activity <= known.idle[v] else 0.0
+        chance *= (1.0 - back) * (1.0 - law.newcomer) * free * activity / max(known.idle[v], activity)
+        w = facts.src[min(known.quiet[u], i - 1)]
+        if known.partner[v] == u:
+            chance += back
+        elif known.partner[w] == u:
+            chance *= 1.0 - known.waiting[w] * _reciprocal_chance(known, law, w)  # or else u would be w's reader
+    age = facts.time[i] - facts.time[born]
+    return known.waiting[v] * _hazard(age, facts.pace[th], law.sigma) * chance  # type: ignore[no-any-return]
+
+
+@numba.njit(cache=True)
+def _replay(facts: _Facts, law: Law, label: int, query: Ints, candidate: Ints) -> Days:
+    """Go through the record and answer the queries of one community's nodes, in order of time; (Q, K)."""
+    n = facts.label.size
+    born, partner = np.full((2, n), -1)
+    called, waiting, quiet = np.zeros((3, n), np.int64)
+    idle, luck, quiet_luck = np.zeros((3, n))
+    known = _Known(born, called, waiting, partner, idle, luck, quiet, quiet_luck, np.zeros(2))
+    out = np.empty(candidate.shape)
+    q = 0
+    for i in range(facts.src.size):
+        while q < query.size and query[q] == i:
+            for k in range(candidate.shape[1]):
+                out[q, k] = _intensity(facts, known, law, i, candidate[q, k])
+            q += 1
+        if q == query.size:
+            break
+        _observe(facts, known, law, i, label)
+    return out

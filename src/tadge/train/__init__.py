@@ -1,1 +1,0 @@
-"""Training: initial vectors, batches, the loop, checkpoints."""

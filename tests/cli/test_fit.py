@@ -1,0 +1,381 @@
+"""tadge fit and tadge embed, from a file to vectors under the user's ids."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import polars as pl
+import pytest
+
+import tadge
+from small import forum
+from tadge import TADGE
+from tadge.config import options
+from tadge.embedding.progress import epoch_line
+from tadge.io.vectors import read_vectors, write_vectors
+
+SMALL = [
+    *"--num-walks 200 --min-length 2 --max-length 4 --dim 8 --heads 2 --blocks 1 --epochs 2 --batch-size 80".split(),
+    *"--window 5 --window-step 4 --init random --precision float32 --threads 1".split(),
+]
+
+
+def name(number):
+    return f"user-{number:03d} é"[: 8 + number % 3].strip()
+
+
+def write(path, graph):
+    names = [name(number) for number in range(graph.num_nodes)]
+    rows = zip(graph.src, graph.dst, graph.time, strict=True)
+    path.write_text("who,whom,when\n" + "".join(f"{names[u]},{names[v]},{t * 86400:.3f}\n" for u, v, t in rows))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A file of events with ids that are texts, and one that goes on for longer."""
+    place = tmp_path_factory.mktemp("files")
+    write(place / "events.csv", forum().before(float(forum().time[500])))
+    write(place / "longer.csv", forum())
+    return place
+
+
+@pytest.fixture
+def fitted(run, folder):
+    """A model that was fitted once."""
+    if not (folder / "model").exists():
+        code, out, err = run("fit", "events.csv", "--out", "model", *SMALL, "--seed", 5)
+        assert code == 0, err
+        (folder / "said.txt").write_text(out)
+    return folder / "model"
+
+
+# -- from a file to vectors --------------------------------------------------------------------------------------------
+
+
+def test_fit_tells_what_it_came_to(fitted, folder):
+    said = " ".join((folder / "said.txt").read_text().split())
+    assert "epochs" in said
+    for word in ("F1", "RMSE"):
+        assert word in said
+    model = TADGE.load(fitted)
+    assert (model.seed, model.train.epochs, model.model.dim) == (5, 2, 8)
+    assert re.search(rf"{model.graph_.num_nodes} nodes, 2 epochs", said)
+
+
+def test_the_command_is_the_public_call(fitted, folder):
+    """The same options in Python give the same bits."""
+    graph = tadge.read_events(folder / "events.csv", quiet=True)
+    model = TADGE(
+        tadge.WalkConfig(num_walks=200, min_length=2, max_length=4),
+        tadge.ModelConfig(dim=8, heads=2, blocks=1),
+        tadge.TrainConfig(epochs=2, batch_size=80, window=5, window_step=4, init="random", precision="float32"),
+        seed=5,
+    ).fit(graph, progress=False)
+    loaded = TADGE.load(fitted)
+    assert np.array_equal(model.table_.numpy(), loaded.table_.numpy())
+    assert np.array_equal(model.embed(), loaded.embed())
+
+
+def test_fit_as_json(run, folder):
+    code, out, err = run("fit", "events.csv", "--out", "json", *SMALL, "--json", "--quiet")
+    assert (code, err) == (0, "")
+    found = json.loads(out)
+    graph = tadge.read_events(folder / "events.csv", quiet=True)
+    assert found["graph"] == graph.fingerprint
+    assert (found["nodes"], found["events"]) == (graph.num_nodes, graph.num_events)
+    assert (found["epochs"], found["stopped"], found["seed"], found["path"]) == (2, "done", 0, "json")
+    history = TADGE.load(folder / "json").history_
+    best = min(history, key=lambda figures: figures["held_out"]["loss"])
+    assert found["best_epoch"] == best["epoch"]
+    assert found["held_out"] == best["held_out"]
+    assert found["training"].items() <= best.items()
+    assert found["training"]["loss"] == best["loss"]
+    assert found["seconds"] == pytest.approx(sum(figures["seconds"] for figures in history))
+    assert found["peak_memory_mb"] > 100
+
+
+def read_as(path):
+    """Read vectors with other tools than ours."""
+    if path.suffix == ".parquet":
+        frame = pl.read_parquet(path)
+        return dict(zip(frame["id"].to_list(), frame["vector"].to_list(), strict=True))
+    if path.suffix == ".npz":
+        with np.load(path, allow_pickle=False) as file:
+            return dict(zip(file["ids"].tolist(), file["vectors"].tolist(), strict=True))
+    head, *lines = path.read_text().splitlines()
+    rows = [line.rsplit(" ", int(head.split()[1])) for line in lines]
+    assert len(rows) == int(head.split()[0])
+    return {row[0]: [float(value) for value in row[1:]] for row in rows}
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "npz", "txt", "vec", "w2v"])
+def test_vectors_in_every_form_under_the_users_ids(run, fitted, folder, suffix):
+    out_file = folder / "out" / f"vectors.{suffix}"
+    if suffix in ("txt", "vec", "w2v"):  # a blank parts the numbers: ids with one are refused, and nothing is written
+        code, _, err = run("embed", "model", "--out", out_file)
+        assert (code, out_file.exists()) == (2, False)
+        assert "blank" in err
+        plain = tadge.read_events(folder / "events.csv", quiet=True)
+        ids = np.array([each.replace(" ", "_") for each in plain.ids], dtype=object)
+        graph = tadge.TemporalGraph.from_arrays(ids[plain.src], ids[plain.dst], plain.time, unit="days", clock="unix")
+        tadge.write_events(graph, folder / "blankless.csv")
+        if not (folder / "blankless").exists():
+            assert run("fit", "blankless.csv", "--out", "blankless", *SMALL, "-q")[0] == 0
+    source = "blankless" if suffix in ("txt", "vec", "w2v") else "model"
+    code, out, err = run("embed", source, "--out", out_file)
+    assert code == 0, err
+    model = TADGE.load(folder / source)
+    assert f"{model.graph_.num_nodes} vectors of 8 numbers" in out
+    found, vectors = read_as(out_file), model.embed()
+    assert list(found) == model.graph_.ids.tolist()
+    assert any("é" in each for each in found)
+    assert np.array_equal(np.array(list(found.values()), np.float32), vectors)  # to the last bit
+
+
+def test_vectors_as_of_a_moment(run, fitted, folder):
+    model = TADGE.load(fitted)
+    for at, number in (("2021-01-01", 18628.0), ("18628", 18628.0), ("2021-01-01T12:00:00", 18628.5)):
+        code, out, _ = run("embed", "model", "--out", "at.npz", "--at", at, "--latest", 2, "--json")
+        assert code == 0
+        found = json.loads(out)
+        assert found == {
+            **{"written": "at.npz", "nodes": model.graph_.num_nodes, "dim": 8, "at": at},
+            "graph": model.graph_.fingerprint,
+        }
+        assert np.array_equal(read_vectors(folder / "at.npz")[1], model.embed(at=number, latest=2))
+    assert not np.allclose(model.embed(at=18628.0), model.embed())
+
+
+def test_vectors_from_a_longer_history(run, fitted, folder):
+    code, _, err = run("embed", "model", "--out", "longer.parquet", "--events", "longer.csv")
+    assert code == 0, err
+    assert "longer.csv: text with commas" in err
+    longer = tadge.read_events(folder / "longer.csv", quiet=True)
+    model = TADGE.load(fitted)
+    ids, vectors = read_vectors(folder / "longer.parquet")
+    assert longer.num_nodes > model.graph_.num_nodes
+    assert ids.tolist() == longer.ids.tolist()
+    assert np.array_equal(vectors, model.embed(graph=longer))
+    # as of the end of what the model knows, those it knows are as without the longer history
+    end = float(model.graph_.time[-1])
+    run("embed", "model", "--out", "end.parquet", "--events", "longer.csv", "--at", repr(end), "-q")
+    found = dict(zip(*read_vectors(folder / "end.parquet"), strict=True))
+    for node, vector in zip(model.graph_.ids, model.embed(at=end), strict=True):
+        np.testing.assert_allclose(found[node], vector, rtol=1e-4, atol=1e-5)
+
+
+# -- going on ----------------------------------------------------------------------------------------------------------
+
+
+def test_resume_after_it_is_done_changes_nothing(run, fitted, folder):
+    before = {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in fitted.iterdir()}
+    code, out, err = run("fit", "events.csv", "--out", "model", *SMALL, "--seed", 5, "--resume", "--json", "-q")
+    assert code == 0, err
+    assert json.loads(out)["stopped"] == "done"
+    assert {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in fitted.iterdir()} == before
+    assert not any(file.startswith("checkpoint") for file in before)
+
+
+def test_resume_with_other_options_is_refused_while_the_run_is_not_done(run, folder, monkeypatch):
+    from tadge.embedding.checkpoint import Saver
+
+    real = Saver.__call__
+
+    def once(self, trainer):
+        real(self, trainer)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Saver, "__call__", once)
+    code, out, err = run("fit", "events.csv", "--out", "half", *SMALL, "--checkpoint-seconds", 0)
+    assert code == 130
+    assert "stopped; the best so far is kept, and --resume goes on from here" in err
+    assert "interrupted" in out
+    assert "None" not in out
+    monkeypatch.undo()
+    monkeypatch.chdir(folder)
+    code, _, err = run("fit", "events.csv", "--out", "half", *SMALL, "--resume", "--lr", 0.5, "-q")
+    assert code == 2
+    assert "what is in this folder has another train; expected lr = 0.001; found lr = 0.5" in err
+    code, _, err = run("fit", "longer.csv", "--out", "half", *SMALL, "--resume", "-q")
+    assert code == 2
+    assert "what is in this folder has another graph" in err
+    code, _, err = run("fit", "events.csv", "--out", "half", *SMALL, "--resume", "-q")
+    assert code == 0, err
+    run("fit", "events.csv", "--out", "whole", *SMALL, "-q")
+    files = [sorted(path.name for path in (folder / each).glob("*.safetensors")) for each in ("half", "whole")]
+    assert files[0] == files[1]
+
+
+# -- help and trouble --------------------------------------------------------------------------------------------------
+
+
+def test_help_mentions_every_option(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    for command, configs in (
+        ("fit", (tadge.ReadOptions, tadge.WalkConfig, tadge.ModelConfig, tadge.TrainConfig)),
+        ("embed", (tadge.ReadOptions,)),
+    ):
+        code, out, _ = run(command, "--help")
+        assert code == 0
+        flat = " ".join(re.sub(r"[│╭╮╰╯─]", " ", out).split())
+        for one in [one for config in configs for one in options(config)]:
+            assert f"--{one.name.replace('_', '-')}" in out, one.name
+            words = (one.help[0].upper() + one.help[1:]).split()[:3]
+            assert " ".join(words) in flat, one.name
+        assert f"Example: tadge {command}" in flat
+    for flag in ("--resume", "--checkpoint-seconds", "--seed", "--device", "--threads", "--json"):
+        assert flag in run("fit", "--help")[1]
+
+
+def test_every_option_reaches_the_model(run, folder):
+    code, _, err = run(
+        *("fit", "events.csv", "--out", "odd", "-q", "--num-walks", 150, "--min-length", 2, "--max-length", 3),
+        *("--reach", "future", "--direction", "backward", "--centrality", "uniform", "--dim", 6, "--heads", 1),
+        *("--blocks", 2, "--dropout", 0.1, "--queries", "next", "--no-structure", "--no-residual", "--epochs", 1),
+        *("--batch-size", 40, "--lr", 0.01, "--window", 4, "--window-step", 2, "--init", "random"),
+        *("--precision", "bfloat16", "--negatives", -1, "--weights", 1, 0, 2, 0.5, "--warmup", 0.5, "--clip", 3),
+        *("--held-out", 0.2, "--patience", 2, "--resample", "--unknown", 0.1, "--seed", 7, "--device", "cpu"),
+    )
+    assert code == 0, err
+    model = TADGE.load(folder / "odd")
+    assert model.walks == tadge.WalkConfig(150, 3, 2, "future", "backward", "uniform")
+    assert model.model == tadge.ModelConfig(6, 1, 2, 0.1, "next", structure=False, residual=False)
+    train = model.train
+    assert (train.epochs, train.batch_size, train.lr, train.window, train.window_step) == (1, 40, 0.01, 4, 2)
+    assert (train.init, train.precision, train.negatives, train.weights) == ("random", "bfloat16", -1, (1, 0, 2, 0.5))
+    assert (train.warmup, train.clip, train.held_out, train.patience) == (0.5, 3.0, 0.2, 2)
+    assert (train.resample, train.unknown, model.seed) == (True, 0.1, 7)
+    assert model.precision_ == "bfloat16"
+
+
+BAD = {
+    "dim": (("--dim", 0), "dim: value too small; expected a whole number from 1 to 65,536; found 0"),
+    "heads": (("--heads", 0), "heads: value too small"),
+    "blocks": (("--blocks", 0), "blocks: value too small"),
+    "lr 0": (("--lr", 0), "lr: value too small; expected a number from 1e-08 to 1.0; found 0.0"),
+    "lr 1e9": (("--lr", 1e9), "lr: value too large"),
+    "lr nan": (("--lr", "nan"), "lr: not a number"),
+    "window": (("--window", 1), "window: value too small"),
+    "window step": (("--window-step", 5), "window_step: windows do not overlap; expected from 1 to 4"),
+    "window step, larger": (("--window-step", 9), "window_step: windows do not overlap"),
+    "batch": (("--batch-size", 3), "batch_size: no window fits; expected at least a window of 5 walks; found 3"),
+    "few walks": (
+        ("--num-walks", 4),
+        "window: windows save no work; expected at least 14 walks for windows of 5; found 4",
+    ),
+    "many per window": (
+        ("--window", 60, "--batch-size", 60),
+        "expected at least 3,424 walks for windows of 60; found 200",
+    ),
+    "short walks": (("--min-length", 30, "--max-length", 40), "no walk is long enough"),
+    "lengths": (("--min-length", 9), "min_length: no walk can be that long"),
+    "init": (
+        ("--init", "word2vec"),
+        "init: unknown kind of initial vectors; expected deepwalk, node2vec, line, random",
+    ),
+    "init file": (("--init", "none.npz"), "none.npz: there is no such file"),
+    "init ids": (("--init", "ids.npz"), "ids.npz"),
+    "init width": (("--init", "width.npz"), "width.npz"),
+    "precision": (("--precision", "float64"), "precision: unknown choice; expected auto, float32 or bfloat16"),
+    "negatives": (("--negatives", -2), "negatives: value too small"),
+    "weights": (("--weights", 1, 1, 1, -1), "weights: value too small"),
+    "clip": (("--clip", 0), "clip: value too small"),
+    "no clip": (("--clip", "inf"), "clip: value too large"),
+    "seed": (("--seed", -1), "seed: not a seed"),
+    "device": (("--device", "abacus"), "device: "),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_options_of_fit_are_one_sentence(run, folder, case):
+    graph = tadge.read_events(folder / "events.csv", quiet=True)
+    write_vectors(folder / "ids.npz", ["somebody", "else"], np.ones((2, 8)))
+    write_vectors(folder / "width.npz", graph.ids, np.ones((graph.num_nodes, 5)))
+    given, words = BAD[case]
+    before = set(folder.iterdir())
+    code, out, err = run("fit", "events.csv", "--out", "bad", *SMALL, "-q", *given)
+    assert code == 2, err
+    assert out == ""
+    assert err.startswith("error: ")
+    assert len(err.splitlines()) == 1
+    assert words in err
+    assert "unforeseen" not in err
+    left = set(folder.iterdir()) - before
+    assert left <= {folder / "bad"}
+    assert not left or not list((folder / "bad").iterdir())  # no model
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("fit", "none.csv", "--out", "bad"), "none.csv: there is no such file"),
+        (("fit", "events.csv", "--out", "events.csv", *SMALL, "-q"), "events.csv: this is not a folder"),
+        (("embed", "model", "--out", "vectors.xlsx"), "unknown kind of file; expected .parquet, .npz, .txt"),
+        (("embed", "model", "--out", "vectors"), "unknown kind of file"),
+        (("embed", "nowhere", "--out", "v.npz"), "nowhere: there is no such folder; expected a tadge model folder"),
+        (("embed", "events.csv", "--out", "v.npz"), "events.csv: this is not a folder"),
+        (("embed", ".", "--out", "v.npz"), "not a tadge model folder; expected model.json in it"),
+        (
+            ("embed", "model", "--out", "v.npz", "--at", "1999-12-31"),
+            "at: nothing had happened by then; expected 2020-",
+        ),
+        (("embed", "model", "--out", "v.npz", "--at", "3"), "at: nothing had happened by then"),
+        (
+            ("embed", "model", "--out", "v.npz", "--at", "nonsense"),
+            "not a date; expected an ISO date; found 'nonsense'",
+        ),
+        (("embed", "model", "--out", "v.npz", "--at", "nan"), "not a moment"),
+        (("embed", "model", "--out", "v.npz", "--events", "none.csv"), "none.csv: there is no such file"),
+    ],
+)
+def test_other_bad_input_is_one_sentence(run, fitted, folder, arguments, words):
+    before = {path: path.stat().st_mtime_ns for path in folder.iterdir()}
+    code, out, err = run(*arguments)
+    assert code == 2, err
+    assert out == ""
+    assert err.startswith("error: ")
+    assert len(err.splitlines()) == 1
+    assert words in err
+    assert {path: path.stat().st_mtime_ns for path in folder.iterdir()} == before  # nothing was written
+
+
+def test_a_graph_in_which_hardly_anybody_links(run, folder):
+    """Walks of one vertex are allowed where the user wants them: some windows then ask for no edge at all."""
+    rows = [(f"p{k}", f"q{k}", 86_400 * k) for k in range(300)] + [
+        (f"r{k}", f"q{k}", 86_400 * k + 10) for k in range(9)
+    ]
+    (folder / "sparse.csv").write_text("".join(f"{u},{v},{1_300_000_000 + t}\n" for u, v, t in rows))
+    options = [*SMALL, "--min-length", 1, "--batch-size", 5, "--held-out", 0.02]
+    code, _, err = run("fit", "sparse.csv", "--out", "sparse", *options)
+    assert code == 0, err
+    model = TADGE.load(folder / "sparse")
+    assert np.isfinite(model.embed()).all()
+    held_out = [figures["held_out"] for figures in model.history_]
+    assert all("edge_f1" not in figures for figures in held_out)  # else this tests nothing
+    assert all("held out " in epoch_line(figures) for figures in model.history_)
+
+
+def test_trouble_in_training_is_one_sentence_and_the_best_is_kept(run, folder, monkeypatch):
+    from tadge.network.tasks import Tasks
+
+    ask, calls = Tasks.ask, []
+
+    def spoilt(self, batch, vectors, made):
+        outcome = ask(self, batch, vectors, made)
+        calls.append(self.training)
+        return outcome._replace(losses=outcome.losses * (float("nan") if sum(calls) > 4 else 1.0))
+
+    monkeypatch.setattr(Tasks, "ask", spoilt)
+    code, out, err = run("fit", "events.csv", "--out", "trouble", *SMALL, "-q", "--epochs", 9)
+    assert code == 2
+    assert re.fullmatch(
+        r"error: the self loss is not finite any more; found epoch \d, step \d; lower lr .* kept\n", err
+    )
+    assert np.isfinite(TADGE.load(folder / "trouble").embed()).all()
+    monkeypatch.undo()
+    monkeypatch.chdir(folder)
+    code, out, _ = run("fit", "events.csv", "--out", "trouble", *SMALL, "-q", "--epochs", 9, "--resume", "--json")
+    assert code == 0  # it is not taken for done
+    assert json.loads(out)["epochs"] == 9

@@ -1,0 +1,195 @@
+"""Questions, against a plain loop over the events."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from small import forum
+from tadge.errors import ConfigError, InputError
+from tadge.evaluation import questions as ask
+from tadge.graph import TemporalGraph
+
+
+@st.composite
+def graphs(draw):
+    """Small graphs with ties, repeats, self-links, and nodes without an event."""
+    nodes, events = draw(st.integers(3, 12)), draw(st.integers(5, 40))
+    bipartite = draw(st.booleans())
+    numbers = st.integers(0, nodes - 1)
+    src, dst = (np.array(draw(st.lists(numbers, min_size=events, max_size=events))) for _ in range(2))
+    time = np.array(draw(st.lists(st.integers(0, 15), min_size=events, max_size=events)), float)
+    if bipartite:
+        dst[0], dst[1] = 0, 1  # at least two targets
+        return TemporalGraph.from_arrays(src, dst, time, unit="days", clock="own", bipartite=True)
+    directed = draw(st.booleans())
+    ids = np.arange(nodes)
+    return TemporalGraph.from_arrays(src, dst, time, unit="days", clock="own", ids=ids, directed=directed)
+
+
+def former_targets(graph, src, t):
+    """Whom a node linked to strictly before t, by a loop."""
+    found = set()
+    for u, v, when in zip(graph.src, graph.dst, graph.time, strict=True):
+        if when < t:
+            found |= {int(v)} if u == src else set()
+            found |= {int(u)} if v == src and not graph.directed else set()
+    return found
+
+
+def seen_before(graph, node, t):
+    return any(when < t and node in (u, v) for u, v, when in zip(graph.src, graph.dst, graph.time, strict=True))
+
+
+@settings(max_examples=60)
+@given(graphs(), st.sampled_from([1, 2, 4, 100]), st.integers(0, 3))
+def test_questions_are_those_of_a_plain_loop(graph, wrong, seed):
+    start, end = float(graph.time[graph.num_events // 3]), float(graph.time[-1])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ask, "WRONG", wrong)
+        asked = ask.link_questions(graph, start, end, seed)
+        events = [k for k in range(graph.num_events) if start <= graph.time[k] < end]
+        assert asked.event.tolist() == events
+        targets = set(range(graph.num_sources, graph.num_nodes))
+        shares = []
+        for kind in ask.NEGATIVES:
+            answers = asked.candidates(kind)
+            wide = len(targets) - 1 if kind == "all" else min(wrong, len(targets) - 1)
+            assert answers.shape == (len(events), 1 + wide)
+            for row, event in zip(answers.tolist(), events, strict=True):
+                src, true, t = int(graph.src[event]), int(graph.dst[event]), graph.time[event]
+                assert row[0] == true
+                assert true not in row[1:]
+                assert len(set(row)) == len(row)
+                assert set(row) <= targets
+                if kind == "historical":
+                    former = former_targets(graph, src, t) - {true}
+                    assert len(former & set(row)) >= min(len(former), wide)
+                    shares.append(min(len(former), wide) / wide)
+        if events:
+            assert asked.historical_share == pytest.approx(np.mean(shares))
+        for q, event in enumerate(events):
+            src, dst, t = int(graph.src[event]), int(graph.dst[event]), graph.time[event]
+            assert (asked.src[q], asked.dst[q], asked.t[q]) == (src, dst, t)
+            assert asked.at[q] < t
+            assert np.nextafter(asked.at[q], np.inf) == t
+            assert asked.unseen[q] == (not (seen_before(graph, src, t) and seen_before(graph, dst, t)))
+
+
+@settings(max_examples=60)
+@given(graphs())
+def test_toe_questions_are_those_of_a_plain_loop(graph):
+    start, end = float(graph.time[graph.num_events // 3]), float(graph.time[-1])
+    asked = ask.toe_questions(graph, start, end, 0)
+    events = [k for k in range(graph.num_events) if start <= graph.time[k] < end and not np.isnan(graph.toe[k])]
+    assert asked.event.tolist() == events
+    assert asked.asked_of == len(events)
+    for q, event in enumerate(events):
+        src, dst, t = int(graph.src[event]), int(graph.dst[event]), graph.time[event]
+        joined = max(each for each in graph.tov(dst) if each < t)
+        assert asked.at[q] == joined
+        assert asked.toe[q] == t - joined
+        assert asked.unseen[q] == (not seen_before(graph, src, np.nextafter(joined, np.inf)))
+
+
+# -- draws ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def asked():
+    graph = forum(2000)
+    return ask.link_questions(graph, float(graph.time[1000]), np.inf, 3)
+
+
+@pytest.mark.parametrize("kind", ask.NEGATIVES)
+def test_candidates_are_the_same_in_blocks_of_any_size(asked, kind):
+    whole = asked.candidates(kind)
+    for pairs in (1, 777, 20_000):
+        cuts, parts = zip(*asked.blocks(kind, pairs), strict=True)
+        assert np.array_equal(np.concatenate(parts), whole)
+        assert [cut.start for cut in cuts] == [0, *(cut.stop for cut in cuts)][:-1]
+        assert max(part.size for part in parts) <= max(pairs, whole.shape[1])
+
+
+def test_candidates_depend_on_the_seed_and_the_event_alone(asked):
+    graph = asked.graph
+    again = ask.link_questions(graph, float(graph.time[1000]), np.inf, 3)
+    later = ask.link_questions(graph, float(graph.time[1500]), np.inf, 3)
+    other = ask.link_questions(graph, float(graph.time[1000]), np.inf, 4)
+    for kind in ("random", "historical"):
+        assert np.array_equal(again.candidates(kind), asked.candidates(kind))
+        assert np.array_equal(later.candidates(kind), asked.candidates(kind)[asked.event >= later.event[0]])
+        assert not np.array_equal(other.candidates(kind), asked.candidates(kind))
+
+
+def test_random_negatives_are_uniform(asked):
+    """Every node but the true target is as likely: within six standard deviations."""
+    answers = asked.candidates("random")
+    nodes, (many, wide) = asked.graph.num_nodes, answers[:, 1:].shape
+    counts = np.bincount(answers[:, 1:].reshape(-1), minlength=nodes)
+    could = many - np.bincount(asked.dst, minlength=nodes)
+    share = wide / (nodes - 1)
+    assert np.all(np.abs(counts - could * share) < 6 * np.sqrt(could * share * (1 - share)))
+
+
+def test_historical_negatives_are_uniform_among_many(monkeypatch):
+    """A node with 60 former targets, 10 drawn: each is as likely, the true one never."""
+    src, dst = np.zeros(1060, int), np.concatenate([np.arange(1, 61), np.arange(1000) % 60 + 1])
+    graph = TemporalGraph.from_arrays(src, dst, np.arange(1060.0), unit="days", clock="own", ids=np.arange(300))
+    monkeypatch.setattr(ask, "WRONG", 10)
+    asked = ask.link_questions(graph, 60.0, np.inf, 0)
+    answers = asked.candidates("historical")
+    assert asked.historical_share == 1.0
+    assert answers[:, 1:].max() <= 60
+    counts = np.bincount(answers[:, 1:].reshape(-1), minlength=61)[1:]
+    expected = 10_000 / 60
+    assert np.all(np.abs(counts - expected) < 6 * np.sqrt(expected))
+
+
+def test_samples_are_nested_and_said():
+    graph = forum(2000)
+    start = float(graph.time[1000])
+    few, more = (ask.link_questions(graph, start, np.inf, 1, most) for most in (50, 200))
+    timed = ask.toe_questions(graph, start, np.inf, 1, 200)
+    assert (len(few), few.asked_of) == (50, 1000)
+    assert set(few.event) < set(more.event)
+    assert set(timed.event) <= set(more.event)
+    assert {event for event in few.event if not np.isnan(graph.toe[event])} <= set(timed.event)
+    assert np.all(np.diff(more.event) > 0)
+    assert len(ask.link_questions(graph, start, np.inf, 1, 0)) == 1000
+    assert not np.array_equal(ask.link_questions(graph, start, np.inf, 2, 50).event, few.event)
+
+
+def test_bad_questions_are_one_sentence():
+    with pytest.raises(ConfigError, match="negatives: unknown kind of negatives; expected some of random, historical"):
+        ask.check_negatives(("random", "hard"))
+    with pytest.raises(ConfigError, match="unknown kind"):
+        ask.check_negatives(())
+    assert ask.check_negatives("all") == ("all",)
+    assert ask.check_negatives(["all", "random", "all"]) == ("all", "random")
+    lonely = TemporalGraph.from_arrays([1, 2, 3], [9, 9, 9], [1.0, 2, 3], unit="days", clock="own", bipartite=True)
+    with pytest.raises(InputError, match="nothing to choose from"):
+        ask.link_questions(lonely, 0.0, 9.0, 0)
+
+
+@given(graphs(), st.integers(0, 2**32))
+def test_kinds_are_those_of_a_plain_loop(graph, seed):
+    rng = np.random.default_rng(seed)
+    src, dst = rng.integers(0, graph.num_nodes, (2, 12))
+    at = rng.choice(graph.time, 12) if graph.num_events else np.zeros(12)
+    unseen = rng.random(12) < 0.3
+    found = ask.kinds_of(graph, src, dst, at, unseen)
+    for q in range(12):
+        had = {(int(u), int(v)) for u, v, t in zip(graph.src, graph.dst, graph.time, strict=True) if t <= at[q]}
+        had |= set() if graph.directed else {(v, u) for u, v in had}
+        kind = "first contact"
+        if unseen[q]:
+            kind = "unseen"
+        elif (src[q], dst[q]) in had:
+            kind = "repeat"
+        elif (dst[q], src[q]) in had:
+            kind = "answer"
+        assert [name for name in ("unseen", "repeat", "answer", "first contact") if found[name][q]] == [kind]
+        assert found["seen"][q] == (kind != "unseen")

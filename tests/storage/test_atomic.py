@@ -1,0 +1,160 @@
+"""Files appear whole or not at all."""
+
+import errno
+import io
+import os
+import stat
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from tadge.errors import InputError
+from tadge.storage.atomic import atomic_file, only_one
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(each.name for each in folder.iterdir())
+
+
+def test_bytes_and_text(tmp_path):
+    with atomic_file(tmp_path / "a") as out:
+        out.write(b"bytes")
+        assert not (tmp_path / "a").exists()
+    with atomic_file(str(tmp_path / "b"), "w") as out:
+        out.write("tëxt\n")
+    assert (tmp_path / "a").read_bytes() == b"bytes"
+    assert (tmp_path / "b").read_bytes() == "tëxt\n".encode()
+    assert names(tmp_path) == ["a", "b"]
+
+
+def test_makes_the_folder(tmp_path):
+    with atomic_file(tmp_path / "x" / "y" / "z") as out:
+        out.write(b"1")
+    assert (tmp_path / "x" / "y" / "z").read_bytes() == b"1"
+
+
+def test_long_name(tmp_path):
+    target = tmp_path / ("n" * 250)
+    with atomic_file(target) as out:
+        out.write(b"1")
+    assert names(tmp_path) == [target.name]
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, SystemExit, OSError])
+def test_failure_keeps_the_older_file(tmp_path, error):
+    (tmp_path / "a").write_text("old")
+    with pytest.raises(error), atomic_file(tmp_path / "a") as out:
+        out.write(b"new")
+        raise error
+    assert (tmp_path / "a").read_text() == "old"
+    assert names(tmp_path) == ["a"]
+
+
+def test_replaces_and_keeps_the_permissions(tmp_path):
+    (tmp_path / "a").write_text("old")
+    (tmp_path / "a").chmod(0o640)
+    with atomic_file(tmp_path / "a") as out:
+        out.write(b"new")
+    assert (tmp_path / "a").read_text() == "new"
+    assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o640
+
+
+def test_a_new_file_has_the_usual_permissions(tmp_path):
+    (tmp_path / "plain").write_text("")
+    with atomic_file(tmp_path / "a") as out:
+        out.write(b"1")
+    assert (tmp_path / "a").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_follows_a_link(tmp_path):
+    (tmp_path / "real").write_text("old")
+    (tmp_path / "link").symlink_to("real")
+    with atomic_file(tmp_path / "link") as out:
+        out.write(b"new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_text() == "new"
+
+
+def test_a_body_that_closes_the_stream(tmp_path):
+    with atomic_file(tmp_path / "a") as out, io.TextIOWrapper(out, encoding="utf-8") as text:
+        text.write("closed by the wrapper")
+    assert (tmp_path / "a").read_text() == "closed by the wrapper"
+
+
+def test_refuses_a_folder_and_a_device(tmp_path):
+    with pytest.raises(InputError, match="this is a folder"), atomic_file(tmp_path):
+        pass
+    with pytest.raises(InputError, match="not a regular file"), atomic_file(os.devnull):
+        pass
+    assert not Path(os.devnull).is_file()
+
+
+def test_refuses_a_folder_that_cannot_be(tmp_path):
+    (tmp_path / "file").write_text("")
+    with (
+        pytest.raises(InputError, match=r"file/a: cannot be written \(") as caught,
+        atomic_file(tmp_path / "file" / "a"),
+    ):
+        pass
+    assert "choose a folder" in str(caught.value)
+
+
+def test_refuses_links_in_a_circle(tmp_path):
+    (tmp_path / "a").symlink_to("b")
+    (tmp_path / "b").symlink_to("a")
+    with pytest.raises(InputError, match="cannot be written"), atomic_file(tmp_path / "a"):
+        pass
+
+
+def test_refuses_a_protected_file(tmp_path, monkeypatch):
+    (tmp_path / "a").write_text("old")
+    monkeypatch.setattr(os, "access", lambda path, mode: False)  # the superuser may write anywhere
+    with pytest.raises(InputError, match="write-protected"), atomic_file(tmp_path / "a"):
+        pass
+
+
+def test_a_full_disk(tmp_path, monkeypatch):
+    with pytest.raises(InputError, match="No space left"), atomic_file(tmp_path / "a"):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def fail(handle):
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(InputError, match="Input/output error"), atomic_file(tmp_path / "a") as out:
+        out.write(b"1")
+    assert names(tmp_path) == []
+
+
+def test_writers_at_once_leave_one_whole_file(tmp_path):
+    def write(letter: bytes) -> None:
+        for _ in range(20):
+            with atomic_file(tmp_path / "a") as out:
+                out.write(letter * 10_000)
+
+    threads = [threading.Thread(target=write, args=(letter,)) for letter in (b"x", b"y")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (tmp_path / "a").read_bytes() in (b"x" * 10_000, b"y" * 10_000)
+    assert names(tmp_path) == ["a"]
+
+
+def test_only_one_waits_for_another_process(tmp_path):
+    script = (
+        "import sys, time; from pathlib import Path; from tadge.storage.atomic import only_one\n"
+        "with only_one(Path(sys.argv[1])):\n"
+        "    print('held', flush=True); sys.stdin.readline(); print(time.time(), flush=True)\n"
+    )
+    command = [sys.executable, "-c", script, str(tmp_path / "lock")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout.readline() == "held\n"
+        threading.Timer(0.2, lambda: (other.stdin.write("\n"), other.stdin.flush())).start()
+        with only_one(tmp_path / "lock"):
+            ours = time.time()
+        assert ours >= float(other.stdout.readline())
