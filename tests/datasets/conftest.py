@@ -1,8 +1,10 @@
 """What the tests of data sets, downloads and archives share."""
 
-import http.client
+import types
 
+import pooch.core
 import pytest
+import requests
 from website import Site
 
 from tadge.datasets import download
@@ -20,7 +22,7 @@ def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("no_proxy", "*")
     monkeypatch.delenv("TADGE_DATA", raising=False)
-    monkeypatch.setattr(download, "RETRY_WAIT", 0.0)
+    monkeypatch.setattr(pooch.core, "time", types.SimpleNamespace(sleep=lambda seconds: None))
     monkeypatch.setattr(download, "TIMEOUT", 5.0)
     return tmp_path / "cache" / "tadge" / "datasets"
 
@@ -28,12 +30,12 @@ def cache(tmp_path, monkeypatch):
 @pytest.fixture
 def bytes_read(monkeypatch):
     """Count the bytes that are read from responses."""
-    counted, read1 = [0], http.client.HTTPResponse.read1
+    counted, iter_content = [0], requests.Response.iter_content
 
-    def read(response, size=-1):
-        chunk = read1(response, size)
-        counted[0] += len(chunk)
-        return chunk
+    def count(response, *args, **options):
+        for chunk in iter_content(response, *args, **options):
+            counted[0] += len(chunk)
+            yield chunk
 
-    monkeypatch.setattr(http.client.HTTPResponse, "read1", read)
+    monkeypatch.setattr(requests.Response, "iter_content", count)
     return counted

@@ -4,16 +4,13 @@ import errno
 import io
 import os
 import stat
-import subprocess
-import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
 
 from tadge.errors import InputError
-from tadge.storage.atomic import atomic_file, only_one
+from tadge.storage.atomic import atomic_file
 
 
 def names(folder: Path) -> list[str]:
@@ -143,18 +140,3 @@ def test_writers_at_once_leave_one_whole_file(tmp_path):
         thread.join()
     assert (tmp_path / "a").read_bytes() in (b"x" * 10_000, b"y" * 10_000)
     assert names(tmp_path) == ["a"]
-
-
-def test_only_one_waits_for_another_process(tmp_path):
-    script = (
-        "import sys, time; from pathlib import Path; from tadge.storage.atomic import only_one\n"
-        "with only_one(Path(sys.argv[1])):\n"
-        "    print('held', flush=True); sys.stdin.readline(); print(time.time(), flush=True)\n"
-    )
-    command = [sys.executable, "-c", script, str(tmp_path / "lock")]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
-        assert other.stdout.readline() == "held\n"
-        threading.Timer(0.2, lambda: (other.stdin.write("\n"), other.stdin.flush())).start()
-        with only_one(tmp_path / "lock"):
-            ours = time.time()
-        assert ours >= float(other.stdout.readline())

@@ -17,12 +17,12 @@ from tadge.auditing import worlds
 from tadge.auditing.findings import AuditReport, Finding, Tally
 from tadge.auditing.worlds import Canary, Questions, World
 from tadge.config import Option
-from tadge.datasets.download import progress_bar
 from tadge.errors import ConfigError, InputError, TadgeError
 from tadge.evaluation.tasks import CALLS, can, name_of
 from tadge.graph import TemporalGraph
 from tadge.graph.inputs import check_kind
 from tadge.graph.past import history_of
+from tadge.progress import progress_bar
 from tadge.seeding import check_seed, stream
 from tadge.units import Moment, date_text, moment, squash
 from tadge.walks.split import without_events
@@ -84,7 +84,7 @@ def audit(
         train = method.graph_
     history = without_events(graph, np.ones(graph.num_events, np.bool_))[0]  # a part of a graph has ToVs from before it
     auditor = _Auditor(method, asked, history, queries, check_seed(seed), tolerance)
-    with progress_bar(f"audit of {auditor.name}", progress is not False, in_bytes=False) as show:
+    with progress_bar(f"audit of {auditor.name}", progress is not False) as show:
         num_cuts = auditor.run(cuts, show)
     findings, notes = auditor.findings, auditor.notes
     for call in CALLS:

@@ -144,7 +144,7 @@ def datasets_list(as_json: AsJson = False) -> None:
 
 @datasets_app.command("get")
 def datasets_get(name: Annotated[str, typer.Argument(help="Name, as in the list.")], as_json: AsJson = False) -> None:
-    """Fetch a data set into the cache, checked by size and checksum; go on where a download was cut."""
+    """Fetch a data set into the cache, checked by size and checksum."""
     from tadge import datasets
 
     place = datasets.get(name)

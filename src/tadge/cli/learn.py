@@ -50,7 +50,7 @@ def walk(
 
     Example: tadge walk edges.csv --out walks.parquet --num-walks 10000
     """
-    from tadge.datasets.download import progress_bar
+    from tadge.progress import progress_bar
     from tadge.walks.store import check_name, write_walks
 
     if lengths:
@@ -60,7 +60,7 @@ def walk(
         raise ConfigError("no file to write", cure="say --out walks.parquet, or --lengths for a report")
     check_name(out)
     graph, _, _ = read_graph(file, reading, quiet)
-    with progress_bar("walks", not quiet, in_bytes=False) as show:
+    with progress_bar("walks", not quiet) as show:
         written = write_walks(
             *(graph, out, walking, seed),
             resume=resume,

@@ -1,192 +1,164 @@
-"""Fetch one file over the network, whatever the connection and the server do."""
+"""Download one file by pooch, bounded in size, with every failure told in one sentence."""
 
 from __future__ import annotations
 
-import json
-import os
-import re
-import sys
-import time
+import logging
+import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from http.client import HTTPException, HTTPResponse
+from contextlib import ExitStack, contextmanager
 from importlib.metadata import version
-from urllib import request as web
-from urllib.error import HTTPError, URLError
-from urllib.parse import urljoin, urlsplit
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, BinaryIO
 
 from tadge.datasets.places import by_hand, cache_folder, refusal, search
 from tadge.datasets.registry import DataFile, Dataset
 from tadge.errors import DatasetError
+from tadge.progress import progress_bar
 
-ATTEMPTS = 4  # requests for one file before we give up
-RETRY_WAIT = 1.0  # seconds, times the number of attempts so far
+if TYPE_CHECKING:
+    from requests import Response
+
+RETRIES = 3  # after a download that was cut
 TIMEOUT = 30.0  # seconds without a byte
-MOST_REDIRECTS = 5
-CHUNK = 2**16
+CHUNK_BYTES = 2**16
 
-Report = Callable[[int, int | None], None]  # bytes so far, bytes in all where known
+
+class _FinalError(Exception):
+    """Carry a complaint past pooch, which would try again after any ValueError."""
+
+    def __init__(self, complaint: DatasetError) -> None:
+        super().__init__(str(complaint))
+        self.complaint = complaint
+
+
+class _Sink:
+    """Take what pooch downloads, but no more than the file can hold; pooch uses it as its progress bar too.
+
+    Args:
+        out: where the bytes go.
+        file: what is downloaded.
+        refuse: makes the error about a body that cannot be the file.
+        report: is told the bytes so far, and in all where known.
+    """
+
+    def __init__(
+        self,
+        out: BinaryIO | IO[bytes],
+        file: DataFile,
+        refuse: Callable[[str], _FinalError],
+        report: Callable[[int, int | None], None],
+    ) -> None:
+        self.out, self.file, self.refuse, self.report = out, file, refuse, report
+        self.size, self._total = 0, 0
+
+    @property
+    def total(self) -> int:
+        """Give the size that the server states, 0 where it states none."""
+        return self._total
+
+    @total.setter
+    def total(self, total: int) -> None:
+        most, exact = self.file.most_bytes, self.file.transported is not None
+        if total > most or (exact and 0 < total != most):
+            raise self.refuse(f"a download of {total:,} bytes")
+        self._total = total
+
+    def write(self, chunk: bytes) -> None:
+        """Append some bytes."""
+        self.size += len(chunk)
+        if self.size > self.file.most_bytes:
+            raise self.refuse(f"a download that goes on after {self.file.most_bytes:,} bytes")
+        self.out.write(chunk)
+        self.report(self.size, self._total or None)
+
+    def flush(self) -> None:
+        """Do nothing, as in what follows: what is left of the interfaces of a file and a progress bar."""
+
+    def update(self, size: int) -> None:
+        """Do nothing."""
+
+    reset = close = flush
+
+
+class _Download:
+    """Download one file of a data set; called by pooch, once per attempt."""
+
+    def __init__(self, dataset: Dataset, file: DataFile, report: Callable[[int, int | None], None]) -> None:
+        self.dataset, self.file, self.report = dataset, file, report
+        self.size, self.reached = 0, False
+
+    def __call__(self, url: str, output_file: str, pooch: Any) -> None:
+        from pooch import HTTPDownloader
+        from requests import exceptions
+
+        headers = {"User-Agent": f"tadge/{version('tadge')}", "Accept-Encoding": "identity"}
+        with Path(output_file).open("wb") as out, ExitStack() as responses:
+            sink = _Sink(out, self.file, self.refuse, self.report)
+
+            def answered(response: Response, **_: Any) -> None:
+                self.reached = True
+                responses.enter_context(response)  # pooch closes none
+                if response.is_redirect:
+                    response.close()  # its body may be endless
+
+            options = {"timeout": TIMEOUT, "headers": headers, "hooks": {"response": answered}}
+            download = HTTPDownloader(progressbar=sink, chunk_size=CHUNK_BYTES, **options)
+            try:
+                download(url, sink, pooch)
+            except (exceptions.ConnectionError, exceptions.Timeout, exceptions.ChunkedEncodingError) as error:
+                self.size = max(self.size, sink.size)
+                if not self.reached:
+                    raise _FinalError(self.failure(f"cannot be reached ({_reason(error)})")) from error
+                raise  # pooch tries again
+            except exceptions.HTTPError as error:
+                status = error.response.status_code if error.response is not None else "unknown"
+                raise _FinalError(self.failure(f"the server answered with HTTP status {status}")) from error
+            except (exceptions.RequestException, ValueError) as error:  # a ValueError: an address that is none
+                raise _FinalError(self.failure(f"cannot be fetched ({_reason(error)})")) from error
+
+    def refuse(self, found: str) -> _FinalError:
+        return _FinalError(refusal(self.dataset, self.file, found, str(self.file.url)))
+
+    def failure(self, what: str, cure: str = "") -> DatasetError:
+        """Make the error about a file that did not come."""
+        cure, where = cure + by_hand(self.dataset, self.file), f"{self.dataset.name} ({self.file.url})"
+        return DatasetError(what, found=search(self.file)[1], cure=cure, where=where)
+
+
+def _reason(error: Exception) -> str:
+    """Say in a few words what lies under an error of requests."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if reason := getattr(cause, "strerror", None):
+            return str(reason)
+        cause = cause.__cause__ or cause.__context__
+    return " ".join(str(error).split())[:200]
 
 
 @contextmanager
-def progress_bar(title: str, wanted: bool, in_bytes: bool = True) -> Iterator[Report]:
-    """Show a progress bar where it is wanted and standard error is a terminal; give the function to report to.
+def downloaded(dataset: Dataset, file: DataFile, progress: bool) -> Iterator[Path]:
+    """Download a file as it is published; yield its path, good until the `with` block ends.
 
-    Args:
-        title: what is under way.
-        wanted: whether to show anything.
-        in_bytes: count bytes and show their speed; else count things.
+    A download that is cut is tried again from its beginning. The caller holds the lock of the file.
     """
-    if not wanted or sys.stderr is None or not sys.stderr.isatty():
-        yield lambda done, total: None
-        return
-    from rich import progress as rich
-    from rich.console import Console
+    import pooch
+    from requests import exceptions
 
-    counts = (rich.DownloadColumn(), rich.TransferSpeedColumn()) if in_bytes else (rich.MofNCompleteColumn(),)
-    columns = (rich.TextColumn("{task.description}"), rich.BarColumn(), *counts, rich.TimeRemainingColumn())
-    with rich.Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task(title, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
-class _CutError(Exception):
-    """Say that the connection failed; `reached` tells whether the server had answered."""
-
-    def __init__(self, error: Exception | str, reached: bool) -> None:
-        reason = error.reason if isinstance(error, URLError) else error
-        super().__init__(getattr(reason, "strerror", None) or str(reason) or type(reason).__name__)
-        self.reached = reached
-
-
-@dataclass
-class Transfer:
-    """Fetch one file over http(s) into `part`, going on where an earlier try stopped.
-
-    A small file beside `part` remembers which version (ETag) of which address it belongs to.
-    """
-
-    dataset: Dataset
-    file: DataFile
-    url: str
-    report: Report
-
-    def __post_init__(self) -> None:
-        self.part = cache_folder() / f"{self.file.fetched_as}.part"
-        self.memo = self.part.with_name(f"{self.part.name}.json")
-
-    def forget(self) -> None:
-        """Remove what was fetched so far."""
-        self.part.unlink(missing_ok=True)
-        self.memo.unlink(missing_ok=True)
-
-    def failure(self, what: str, cure: str = "") -> DatasetError:
-        """Make the complaint about a file that did not come."""
-        cure, where = cure + by_hand(self.dataset, self.file), f"{self.dataset.name} ({self.url})"
-        return DatasetError(what, found=search(self.file)[1], cure=cure, where=where)
-
-    def run(self) -> None:
-        """Ask for the file until it is whole, or until we give up."""
-        reason = ""
-        for attempt in range(ATTEMPTS):
-            time.sleep(RETRY_WAIT * attempt)
-            try:
-                self.once()
-                return
-            except _CutError as error:
-                reason = str(error)
-                if not (attempt or error.reached):
-                    raise self.failure(f"cannot be reached ({reason})") from None
-        size, _ = self.recall()
-        cure = f"run `tadge datasets get {self.dataset.name}` again to go on from there, or "
-        raise self.failure(f"the download was cut after {size:,} bytes ({reason})", cure)
-
-    def once(self) -> None:
-        """Make one request for what is missing."""
-        have, etag = self.recall()
-        if self.file.transported is not None and have == self.file.transported.size:
-            return
-        headers = {"User-Agent": f"tadge/{version('tadge')}", "Accept-Encoding": "identity"}
-        if have:
-            headers |= {"Range": f"bytes={have}-"} | ({"If-Range": etag} if etag else {})
-        with self.open(headers) as response:
-            given = re.match(r"bytes (\d{1,18})-", response.headers.get("Content-Range") or "")
-            if response.status == 206 and (given is None or int(given[1]) != have):
-                self.forget()
-                raise _CutError("the server sent another part than we asked for", reached=True)
-            self.copy(response, have if response.status == 206 else 0)
-
-    def recall(self) -> tuple[int, str | None]:
-        """Give the number of bytes that we have already, and the version (ETag) they are of."""
-        with suppress(OSError, ValueError, KeyError, TypeError):
-            memo, size = json.loads(self.memo.read_text(encoding="utf-8")), self.part.stat().st_size
-            if memo["url"] == self.url and size <= self.file.most_bytes:
-                return size, memo["etag"]
-        self.forget()
-        return 0, None
-
-    def open(self, headers: dict[str, str]) -> HTTPResponse:
-        """Send the request, and follow redirects."""
-        url, opener = self.url, web.OpenerDirector()  # one that knows http and https only
-        for name in ("Proxy", "HTTP", "HTTPS", "Unknown", "HTTPDefaultError"):
-            opener.add_handler(getattr(web, f"{name}Handler")())
-        opener.add_handler(web.HTTPErrorProcessor())
-        for _ in range(MOST_REDIRECTS + 1):
-            try:
-                response: HTTPResponse = opener.open(web.Request(url, headers=headers), timeout=TIMEOUT)
-                return response
-            except HTTPError as error:
-                url = self.next_address(url, error)
-            except (OSError, HTTPException, ValueError) as error:
-                raise _CutError(error, reached=False) from None
-        raise self.failure(f"the server redirects us more than {MOST_REDIRECTS} times")
-
-    def next_address(self, url: str, error: HTTPError) -> str:
-        """Give the address that the server sends us to; refuse any other answer."""
-        error.close()
-        location = error.headers.get("Location")
-        if error.code == 416:  # there is nothing after what we have: it is not a part of this file
-            self.forget()
-            raise _CutError("the server has no more than we have", reached=True)
-        if error.code not in (301, 302, 303, 307, 308) or not location:
-            raise self.failure(f"the server answered with HTTP status {error.code}")
-        with suppress(ValueError):
-            url = urljoin(url, location)
-            if urlsplit(url).scheme in ("http", "https"):
-                return url
-        raise self.failure(f"the server redirects us to {location[:80]!r}, which is not http or https")
-
-    def copy(self, response: HTTPResponse, start: int) -> None:
-        """Append the body to what we have, but not more than the file can hold."""
-        most, size, exact = self.file.most_bytes, start, self.file.transported is not None
-        total = None if response.length is None else start + response.length
-        if total is not None and (total > most or (exact and total != most)):
-            if start:  # what we have is of another version; else it may be good, and this a page for visitors
-                self.forget()
-            raise refusal(self.dataset, self.file, f"a download of {total:,} bytes", self.url)
-        goal = most if exact else total
-        end = most + 1 if goal is None else goal
-        with self.part.open("ab" if start else "wb") as out:
-            if not start:
-                etag = response.headers.get("ETag")  # a weak one does not serve
-                memo = {"url": self.url, "etag": None if etag and etag.startswith("W/") else etag}
-                self.memo.write_text(json.dumps(memo), encoding="utf-8")
-            while chunk := self.read(response, min(CHUNK, end - size)):
-                out.write(chunk)
-                size += len(chunk)
-                self.report(size, goal)
-            out.flush()
-            os.fsync(out.fileno())
-        if size > most:
-            self.forget()
-            raise refusal(self.dataset, self.file, f"a download that goes on after {most:,} bytes", self.url)
-        if goal is not None and size < goal:
-            raise _CutError("the connection was closed", reached=True)
-
-    def read(self, response: HTTPResponse, size: int) -> bytes:
-        """Read what has come, at most `size` bytes."""
-        try:
-            return response.read1(size) if size else b""
-        except (OSError, HTTPException) as error:
-            raise _CutError(error, reached=True) from None
+    folder = cache_folder() / f".{file.fetched_as}.part"  # what killed work has left goes too
+    shutil.rmtree(folder, ignore_errors=True)
+    name, logger = file.fetched_as, pooch.get_logger()
+    level = logger.level
+    store = pooch.create(folder, "", registry={name: None}, urls={name: file.url}, retry_if_failed=RETRIES)
+    try:
+        with progress_bar(dataset.name, progress, in_bytes=True) as report:
+            download = _Download(dataset, file, report)
+            logger.setLevel(logging.WARNING)
+            yield Path(store.fetch(name, downloader=download))
+    except _FinalError as error:
+        raise error.complaint from error.__cause__
+    except exceptions.RequestException as error:
+        what = f"the download was cut after {download.size:,} bytes ({_reason(error)})"
+        raise download.failure(what, f"run `tadge datasets get {dataset.name}` again, or ") from error
+    finally:
+        logger.setLevel(level)
+        shutil.rmtree(folder, ignore_errors=True)

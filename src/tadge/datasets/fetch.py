@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tadge.datasets.download import Transfer, progress_bar
+from tadge.datasets.download import downloaded
 from tadge.datasets.places import by_hand, cache_folder, folders, refusal, search
 from tadge.datasets.registry import (
     Checksum,
@@ -23,7 +23,7 @@ from tadge.datasets.registry import (
     with_unix_lines,
 )
 from tadge.errors import DatasetError, InputError, TadgeError
-from tadge.storage.atomic import atomic_file, only_one
+from tadge.storage.atomic import atomic_file
 
 if TYPE_CHECKING:
     import polars as pl
@@ -74,25 +74,32 @@ def load(name: str | Dataset, *, quiet: bool = False, **options: Any) -> Tempora
     return read_events(path(dataset), quiet=quiet, **{**dataset.reader, **options})
 
 
-def labels(name: str | Dataset) -> tuple[list[int] | list[str], list[str]]:
+def labels(name: str | Dataset, events: Path | None = None) -> tuple[list[int] | list[str], list[str]]:
     """Give the labelled nodes of a data set, in order of id, and the label of each.
 
     bitcoin-otc: "low", "middle" or "high", by the mean rating a trader received: at most 0, at most 1.5, above.
     reddit-hyperlinks-title: "positive" where the mean sentiment of the links from and to a subreddit is above 0, else
     "negative". htne-dblp: the class, "0" to "9".
+
+    Args:
+        name: as in `find`.
+        events: a checked file of its events that lies elsewhere; a file of labels is then looked for beside it first.
     """
     dataset = find(name)
     if dataset.labels is None:
-        known = ", ".join(each.name for each in list_datasets() if each.labels)
+        known = ", ".join(labelled.name for labelled in list_datasets() if labelled.labels)
         raise DatasetError("has no node labels", expected=f"one of {known}", where=dataset.name)
     import polars as pl
 
-    if dataset.labels == "labels file":
-        table = _columns(dataset, dataset.files[-1], id=0, label=1)
+    if dataset.labels_file is not None:
+        place = _path(dataset, dataset.labels_file, None if events is None else events.parent)
+        table = _columns(place, dataset, has_header=False, id=0, label=1)
     else:
         ends, breaks, grades = GRADES[dataset.labels]
-        links = _columns(dataset, dataset.file, **{key: dataset.reader[key] for key in (*ends, "weight")})
-        table = pl.concat([links.select("weight", id=end) for end in ends])
+        place = events or _path(dataset, dataset.file)
+        columns = {key: int(dataset.reader[key]) for key in (*ends, "weight")}
+        table = _columns(place, dataset, has_header=bool(dataset.reader["header"]), **columns)
+        table = pl.concat([table.select("weight", id=end) for end in ends])
         table = table.group_by("id").agg(mean=pl.col("weight").cast(pl.Float64).mean())
         table = table.with_columns(label=pl.Series([grades[bisect_left(breaks, mean)] for mean in table["mean"]]))
     numbers = table["id"].cast(pl.Int64, strict=False)
@@ -100,25 +107,25 @@ def labels(name: str | Dataset) -> tuple[list[int] | list[str], list[str]]:
     return table["id"].to_list(), table["label"].to_list()
 
 
-def _columns(dataset: Dataset, file: DataFile, **columns: int | str | bool) -> pl.DataFrame:
-    """Read some columns, given by number, as texts."""
+def _columns(place: Path, dataset: Dataset, has_header: bool, **columns: int) -> pl.DataFrame:
+    """Read some columns, given by number, as strings."""
     import polars as pl
 
-    numbers = {int(number): name for name, number in columns.items()}
+    name_of = {number: name for name, number in columns.items()}
     table = pl.read_csv(
-        _path(dataset, file),
-        columns=sorted(numbers),
-        has_header=bool(dataset.reader["header"]) and file is dataset.file,
+        place,
+        columns=sorted(name_of),
+        has_header=has_header,
         separator=str(dataset.reader["delimiter"]),
         quote_char=None,
         infer_schema=False,
         glob=False,
     )
-    return table.rename(dict(zip(table.columns, (numbers[number] for number in sorted(numbers)), strict=True)))
+    return table.rename(dict(zip(table.columns, (name_of[number] for number in sorted(name_of)), strict=True)))
 
 
-def _path(dataset: Dataset, file: DataFile) -> Path:
-    place, refused = search(file)
+def _path(dataset: Dataset, file: DataFile, beside: Path | None = None) -> Path:
+    place, refused = search(file, beside)
     if place is None:
         fetch = f"run `tadge datasets get {dataset.name}`, or " if file.url else ""
         where, cure = f"{dataset.name} ({file.name})", fetch + by_hand(dataset, file)
@@ -130,16 +137,16 @@ def _path(dataset: Dataset, file: DataFile) -> Path:
 
 
 def _bring(dataset: Dataset, file: DataFile, progress: bool) -> Path:
+    from filelock import FileLock
+
     folder = cache_folder()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with only_one(folder / f".{file.fetched_as}.lock"):
+        with FileLock(folder / f".{file.fetched_as}.lock"):
             place, _ = search(file)  # another process may have brought it while we waited
             if place is None and file.member is not None:
-                archive = next(
-                    (each / file.fetched_as for each in folders() if (each / file.fetched_as).is_file()), None
-                )
-                place = archive and _install(dataset, file, archive, str(archive))
+                archives = [place for place in (path / file.fetched_as for path in folders()) if place.is_file()]
+                place = _install(dataset, file, archives[0], str(archives[0])) if archives else None
             return place or _download(dataset, file, progress)
     except (OSError, InputError) as error:
         reason = getattr(error, "strerror", None) or error
@@ -152,16 +159,8 @@ def _download(dataset: Dataset, file: DataFile, progress: bool) -> Path:
         what = f"cannot be downloaded, it must be brought by hand ({dataset.note.rstrip('.') or 'there is no address'})"
         found, cure = search(file)[1], by_hand(dataset, file)
         raise DatasetError(what, expected=file.expected, found=found, cure=cure, where=dataset.name)
-    with progress_bar(dataset.name, progress) as report:
-        transfer = Transfer(dataset, file, file.url, report)
-        transfer.run()
-    try:
-        place = _install(dataset, file, transfer.part, file.url)
-    except DatasetError:
-        transfer.forget()
-        raise
-    transfer.forget()
-    return place
+    with downloaded(dataset, file, progress) as fetched:
+        return _install(dataset, file, fetched, file.url)
 
 
 def _install(dataset: Dataset, file: DataFile, fetched: Path, source: str) -> Path:
@@ -173,9 +172,9 @@ def _install(dataset: Dataset, file: DataFile, fetched: Path, source: str) -> Pa
             raise refusal(dataset, file, fault, source)
         fetched.replace(target)
         return target
-    for each in dataset.files:
-        if each.fetched_as == file.fetched_as:
-            _unpack(dataset, each, fetched, source)
+    for member in dataset.files:
+        if member.fetched_as == file.fetched_as:
+            _unpack(dataset, member, fetched, source)
     return target
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ import polars as pl
 
 from tadge import datasets
 from tadge.arrays import Ints
-from tadge.datasets.registry import DataFile, Dataset
+from tadge.datasets.registry import Dataset
 from tadge.errors import DatasetError, InputError
 from tadge.graph import TemporalGraph
 from tadge.io.sniff import DELIMITERS, plain, split
@@ -96,7 +96,7 @@ def known_labels(data: str | Path, graph: TemporalGraph) -> Labels | None:
     if path.is_file():
         dataset = _recognise(path)
         try:
-            return None if dataset is None else labels_for(graph, *datasets.labels(dataset))
+            return None if dataset is None else labels_for(graph, *datasets.labels(dataset, path.absolute()))
         except DatasetError:  # the labels have a file of their own, which is not here
             return None
     if not datasets.is_known(str(data)) or datasets.find(str(data)).labels is None:
@@ -268,38 +268,12 @@ def _parquet_rows(source: Source, graph: TemporalGraph) -> Iterator[_Row]:
 # -- known data sets --------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _FileAt(DataFile):
-    """Describe a file of a data set that may lie elsewhere.
-
-    Attributes:
-        places: absolute paths to look at first.
-    """
-
-    places: tuple[str, ...] = ()
-
-    @property
-    def accepted_names(self) -> tuple[str, ...]:
-        """Name where the content may be: a folder joined with an absolute path is that path."""
-        return (*self.places, *super().accepted_names)
-
-
 def _recognise(path: Path) -> Dataset | None:
-    """Find the labelled data set whose events a file holds, with this file as its own, and its labels beside it."""
-    here = path.absolute()
+    """Find the labelled data set whose events a file holds."""
+    packed, size = path.suffix == ".gz", path.stat().st_size
     for dataset in datasets.list_datasets():
-        if dataset.labels is None:
+        if dataset.labels is None or not (packed or size == dataset.file.known_by.size):
             continue
-        packed = here.suffix == ".gz"
-        if not packed and here.stat().st_size != dataset.file.known_by.size:
-            continue
-        if dataset.file.fault_of(here, packed) is None:
-            own = dataset.labels_file
-            beside = own and _at(own, [here.parent / name for name in own.accepted_names])
-            return replace(dataset, file=_at(dataset.file, [here]), labels_file=beside)
+        if dataset.file.fault_of(path, packed) is None:
+            return dataset
     return None
-
-
-def _at(file: DataFile, places: list[Path]) -> _FileAt:
-    known = {each.name: getattr(file, each.name) for each in fields(DataFile)}
-    return _FileAt(**known, places=tuple(map(str, places)))

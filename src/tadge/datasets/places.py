@@ -1,4 +1,4 @@
-"""Know where the files of data sets may lie, and how to bring them there by hand."""
+"""Where the files of data sets may lie, and how to bring them there by hand."""
 
 from __future__ import annotations
 
@@ -29,10 +29,16 @@ def folders() -> list[Path]:
     return [folder, cache_folder()]
 
 
-def search(file: DataFile) -> tuple[Path | None, str | None]:
-    """Look for a file with the right checksum; failing that, say what is wrong with one of the right name."""
+def search(file: DataFile, first: Path | None = None) -> tuple[Path | None, str | None]:
+    """Look for a file with the right checksum; failing that, say what is wrong with one of the right name.
+
+    Args:
+        file: what to look for.
+        first: a folder to look into before the usual ones.
+    """
     refused = None
-    for place in (folder / name for folder in folders() for name in file.accepted_names):
+    places = folders() if first is None else [first, *folders()]
+    for place in (folder / name for folder in places for name in file.accepted_names):
         if place.is_file():
             fault = file.fault_of(place, packed=place.suffix == ".gz")
             if fault is None:
@@ -49,6 +55,6 @@ def by_hand(dataset: Dataset, file: DataFile) -> str:
 
 
 def refusal(dataset: Dataset, file: DataFile, found: str, source: str) -> DatasetError:
-    """Make the complaint about a file that is there, but not the right one; `source` is where it came from."""
+    """Make the error about a file that is not the right one; `source` is where it came from."""
     cure, where = f"try again later, or {by_hand(dataset, file)}", f"{dataset.name} ({source})"
     return DatasetError("not the file that we know", expected=file.expected, found=found, cure=cure, where=where)

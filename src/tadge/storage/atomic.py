@@ -1,4 +1,4 @@
-"""Write files whole or not at all, and one writer at a time."""
+"""Write files whole or not at all."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import errno
 import os
 import secrets
 import stat
-import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -95,21 +94,3 @@ def _not_writable(path: Path, error: Exception) -> InputError:
     reason = getattr(error, "strerror", None) or str(error)
     cure = "choose a folder that you may write to and that has room"
     return InputError(f"cannot be written ({reason})", cure=cure, where=str(path))
-
-
-@contextmanager
-def only_one(path: Path) -> Iterator[None]:
-    """Hold a lock file (made where it is missing, left in place); wait while another process or thread holds it."""
-    with path.open("ab") as stream:
-        if sys.platform == "win32":
-            import msvcrt
-
-            while True:
-                with contextlib.suppress(OSError):  # it gives up after ten seconds: ask again
-                    msvcrt.locking(stream.fileno(), msvcrt.LK_LOCK, 1)
-                    break
-        else:
-            import fcntl
-
-            fcntl.flock(stream, fcntl.LOCK_EX)
-        yield
