@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from tadge.config import ModelConfig
+from tadge.network.attention import within_walks
 from tadge.network.network import Network
 from tadge.network.packing import Packing
 
@@ -151,6 +152,37 @@ def test_gradients_of_the_whole_network():
         return out.edges, out.structures, out.nodes
 
     assert torch.autograd.gradcheck(run, (*inputs, *network.parameters()), fast_mode=True)
+
+
+@pytest.mark.parametrize("queries", ["next", "self"])
+@pytest.mark.parametrize("residual", [False, True], ids=["printed", "residual"])
+def test_one_attention_serves_encoder_and_decoder(queries, residual):
+    """Block 0 attends once for "self"; values and gradients are as if it had attended twice."""
+    network, x, toe, end, packing = make(queries, residual=residual)
+    attend, calls = within_walks(packing), []
+
+    def twice(x, toe, end):
+        h = following = network.time_lstm(x, toe, packing)
+        if queries == "next":
+            h, following = network._with_end(x, toe, end, packing)
+        asking, context = network.encoder[0].attention(following, following, attend), h
+        for block in network.encoder:
+            context = block(context, context, attend)
+        for block in network.decoder:
+            asking = block(asking, context, attend)
+        return asking
+
+    inputs = x.requires_grad_(), toe.requires_grad_(), end.requires_grad_()
+    used = [*inputs[: 3 if queries == "next" else 2], *network.time_lstm.parameters(), *network.encoder.parameters()]
+    expected = twice(*inputs)
+    weights = torch.randn_like(expected)
+    gradients = torch.autograd.grad((expected * weights).sum(), used)
+    network.encoder[0].norm.register_forward_hook(lambda *_: calls.append(1))
+    edges = network.edge_formation(*inputs, packing)
+    assert len(calls) == (2 if queries == "next" else 1)
+    torch.testing.assert_close(edges, expected, rtol=1e-12, atol=1e-12)
+    for found, gradient in zip(torch.autograd.grad((edges * weights).sum(), used), gradients, strict=True):
+        torch.testing.assert_close(found, gradient, rtol=1e-10, atol=1e-12)
 
 
 # -- behaviour ---------------------------------------------------------------------------------------------------------

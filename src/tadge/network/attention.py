@@ -48,8 +48,12 @@ class Block(nn.Module):
 
     def forward(self, query_rows: Tensor, context: Tensor, attend: Attend) -> Tensor:
         """Return the embedding of every row, (R, D)."""
-        made = self.feed_forward(self.attention(query_rows, context, attend))  # (R, D)                   Eq. 17, 23, 30
-        return made + query_rows if self.residual else made  # type: ignore[no-any-return]
+        return self.finish(query_rows, self.attention(query_rows, context, attend))
+
+    def finish(self, query_rows: Tensor, attended: Tensor) -> Tensor:
+        """Return the embedding of every row, (R, D), from its attention, (R, H*D), that was computed before."""
+        result = self.feed_forward(attended)  # (R, D)                                                    Eq. 17, 23, 30
+        return result + query_rows if self.residual else result  # type: ignore[no-any-return]
 
 
 class FeedForward(nn.Module):

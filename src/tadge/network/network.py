@@ -78,12 +78,13 @@ class Network(nn.Module):
         first: Block = self.encoder[0]  # type: ignore[assignment]
         if self.config.queries == "next" and isinstance(packing, Packing):
             h, following = self._with_end(x, toe, end, packing)
-            queries = first.attention(following, following, attend)  # (R, H*D)
+            attended = first.attention(h, h, attend)  # (R, H*D)
+            queries = first.attention(following, following, attend)
         else:
             h = self.time_lstm(x, toe, packing)
-            queries = first.attention(h, h, attend)
-        context = h  # (R, D)
-        for block in self.encoder:
+            queries = attended = first.attention(h, h, attend)  # one attention serves encoder and decoder
+        context = first.finish(h, attended)  # (R, D)
+        for block in self.encoder[1:]:
             context = block(context, context, attend)
         for block in self.decoder:
             queries = block(queries, context, attend)  # (R, D)
