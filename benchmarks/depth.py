@@ -22,9 +22,8 @@ from tadge.embedding.source import WalkSource
 from tadge.embedding.table import Table
 from tadge.errors import DatasetError, TrainingError
 from tadge.graph import TemporalGraph
-from tadge.network import tasks as tasks_module
-from tadge.network import time_lstm
-from tadge.network.tasks import Tasks
+from tadge.network import time_lstm, training_model
+from tadge.network.training_model import TrainingModel
 
 SHAPES = ((3, 4), (6, 8))
 EQUAL = (1.0, 1.0, 1.0, 1.0)
@@ -64,11 +63,11 @@ def run(graph: TemporalGraph, blocks: int, heads: int, row: Row, walks: int, epo
         held_out=0.1,
     )
     scaled = row.get("scaled", False)
-    plain = mock.patch.object(tasks_module, "as_input", (lambda x: x) if not scaled else tasks_module.as_input)
+    plain = mock.patch.object(training_model, "as_input", (lambda x: x) if not scaled else training_model.as_input)
     usual = mock.patch.object(time_lstm, "SHORT_TERM", row.get("short_term", 0.58))  # what torch would take
     with plain, usual:
         torch.manual_seed(0)
-        tasks = Tasks(model, 5)
+        tasks = TrainingModel(model, 5)
         if not scaled:
             torch.nn.init.ones_(tasks.network.fusion.norm.weight)
         table = Table(torch.randn(graph.num_nodes + 2, 128) / (128**0.5 if scaled else 1.0))

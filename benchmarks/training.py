@@ -32,7 +32,7 @@ from tadge.embedding.source import WalkSource
 from tadge.embedding.table import Table
 from tadge.errors import DatasetError
 from tadge.graph import TemporalGraph
-from tadge.network.tasks import Batch, Tasks
+from tadge.network.training_model import Batch, TrainingModel
 
 SETTINGS = (  # the paper's: data, heads, blocks, most vertices, batch, goal against bfloat16
     ("bitcoin-otc", 4, 3, 5, 200, 0.25),
@@ -109,7 +109,10 @@ def useful_flops(batch: Batch, model: ModelConfig) -> float:
 def make_trainer(source: Any, model: ModelConfig, train: TrainConfig, length: int) -> Trainer:
     """Set a trainer up with random vectors."""
     torch.manual_seed(0)
-    tasks, table = Tasks(model, length), Table(torch.randn(source.graph.num_nodes + 2, model.dim) / model.dim**0.5)
+    tasks, table = (
+        TrainingModel(model, length),
+        Table(torch.randn(source.graph.num_nodes + 2, model.dim) / model.dim**0.5),
+    )
     trainer = Trainer(tasks, table, source, train, "float32", 0)
     trainer.precision = faster_precision(torch.device("cpu"))
     return trainer
@@ -206,7 +209,7 @@ def memory_case(num_nodes: int) -> None:
     source = Invented(num_nodes, Sequences(rows, toe, lengths, np.sort(rng.random(2000)), np.arange(2000)))
     before = peak_memory_mb()
     torch.manual_seed(0)
-    tasks, table = Tasks(model, 5), Table(torch.randn(num_nodes + 2, DIM) / DIM**0.5)
+    tasks, table = TrainingModel(model, 5), Table(torch.randn(num_nodes + 2, DIM) / DIM**0.5)
     trainer = Trainer(tasks, table, source, train, "float32", 0)  # type: ignore[arg-type]
     step_seconds(trainer, 2)
     weights = sum(weight.numel() for weight in tasks.parameters())

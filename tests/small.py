@@ -13,7 +13,7 @@ from tadge.embedding.loop import Trainer
 from tadge.embedding.source import WalkSource
 from tadge.embedding.table import Table
 from tadge.graph import TemporalGraph
-from tadge.network.tasks import Tasks
+from tadge.network.training_model import TrainingModel
 
 torch.set_num_threads(1)  # everything here is small: threads would only wait for each other
 
@@ -61,7 +61,7 @@ def trainer(graph=None, walks=None, model=None, train=None, seed=0, given=None) 
     source = WalkSource(graph, how, config, seed, given)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed + 1)
-        tasks = Tasks(shape, how.max_length)
+        tasks = TrainingModel(shape, how.max_length)
         table = torch.randn(graph.num_nodes + 2, shape.dim) / shape.dim**0.5
     return Trainer(tasks, Table(table), source, config, config.precision, seed)
 

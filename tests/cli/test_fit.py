@@ -358,16 +358,16 @@ def test_a_graph_in_which_hardly_anybody_links(run, folder):
 
 
 def test_trouble_in_training_is_one_sentence_and_the_best_is_kept(run, folder, monkeypatch):
-    from tadge.network.tasks import Tasks
+    from tadge.network.training_model import TrainingModel
 
-    ask, calls = Tasks.ask, []
+    ask, calls = TrainingModel.compute_losses, []
 
     def spoilt(self, batch, vectors, made):
         outcome = ask(self, batch, vectors, made)
         calls.append(self.training)
         return outcome._replace(losses=outcome.losses * (float("nan") if sum(calls) > 4 else 1.0))
 
-    monkeypatch.setattr(Tasks, "ask", spoilt)
+    monkeypatch.setattr(TrainingModel, "compute_losses", spoilt)
     code, out, err = run("fit", "events.csv", "--out", "trouble", *SMALL, "-q", "--epochs", 9)
     assert code == 2
     assert re.fullmatch(

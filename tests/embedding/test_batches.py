@@ -56,7 +56,7 @@ def test_a_packed_batch_is_a_plain_loop_over_its_walks(graph, window, num_window
     windows = rng.integers(0, len(walks) - window + 1, num_windows)[:, None] + np.arange(window)
     batch = pack_batch(Sequences.of(walks), windows, graph.num_nodes)
     expected = [plain_walks(walks)[k] for k in windows.reshape(-1)]
-    nodes, toe, begin = batch.rows[batch.vertex].tolist(), batch.toe.tolist(), batch.begin.tolist()
+    nodes, toe, begin = batch.rows[batch.candidate].tolist(), batch.toe.tolist(), batch.begin.tolist()
     lengths = batch.packing.lengths.tolist()
     assert sorted(lengths, reverse=True) == lengths
     assert len(nodes) == len(toe) == sum(lengths) == sum(len(walk[0]) for walk in expected)  # no padding
@@ -80,8 +80,8 @@ def test_the_rows_of_the_table_can_be_others():
     windows = np.arange(40).reshape(4, 10)
     one = pack_batch(Sequences.of(walks), windows, graph.num_nodes)
     other = pack_batch(Sequences.of(walks, rows), windows, graph.num_nodes)
-    assert (other.rows[other.vertex].numpy() == rows[one.rows[one.vertex].numpy()]).all()
-    assert (other.hidden == (one.rows[one.vertex] < 10)).all()
+    assert (other.rows[other.candidate].numpy() == rows[one.rows[one.candidate].numpy()]).all()
+    assert (other.hidden == (one.rows[one.candidate] < 10)).all()
 
 
 @given(st.integers(0, 2**30), st.integers(1, 200), st.booleans())
@@ -92,7 +92,7 @@ def test_wrong_answers_are_never_vertices_of_the_batch(seed, negatives, some):
     windows = rng.integers(0, 35, 2)[:, None] + np.arange(5)
     pool = np.arange(0, 60, 2) if some else np.arange(60)
     batch = pack_batch(walks, windows, 60, negatives=negatives, drawn_from=pool if some else None, rng=rng)
-    inside, others = set(batch.rows[batch.vertex].tolist()), batch.rows[batch.present : -2].tolist()
+    inside, others = set(batch.rows[batch.candidate].tolist()), batch.rows[batch.present : -2].tolist()
     assert inside == set(batch.rows[: batch.present].tolist())
     assert len(set(others)) == len(others) <= negatives
     assert set(others) <= set(pool.tolist()) - inside

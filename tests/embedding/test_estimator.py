@@ -512,16 +512,16 @@ def test_given_walks_that_do_not_fit_are_told():
 
 def test_a_run_in_trouble_is_told_and_keeps_the_best(monkeypatch):
     """The message says that the best state is kept: the estimator has it."""
-    from tadge.network.tasks import Tasks
+    from tadge.network.training_model import TrainingModel
 
-    ask, calls = Tasks.ask, []
+    ask, calls = TrainingModel.compute_losses, []
 
     def spoilt(self, batch, vectors, made):
         outcome = ask(self, batch, vectors, made)
         calls.append(self.training)
         return outcome._replace(losses=outcome.losses * (float("nan") if sum(calls) > 5 else 1.0))
 
-    monkeypatch.setattr(Tasks, "ask", spoilt)
+    monkeypatch.setattr(TrainingModel, "compute_losses", spoilt)
     model = make(epochs=9)
     with pytest.raises(tadge.TrainingError, match=r"is not finite any more; .*the best state before that is kept"):
         model.fit(forum(), progress=False)

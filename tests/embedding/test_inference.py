@@ -17,7 +17,7 @@ from tadge.embedding import inference as asof
 from tadge.embedding.inference import AsOf
 from tadge.network.network import Network
 from tadge.network.packing import Packing
-from tadge.network.tasks import as_input
+from tadge.network.training_model import as_input
 from tadge.units import squash
 
 VARIANTS = [("next", True), ("self", True), ("next", False), ("self", False)]

@@ -15,7 +15,7 @@ from small import assert_same, forum, nothing, plain, snapshot, trainer
 from tadge.embedding import precision
 from tadge.embedding.loop import LAST_LR, Trainer
 from tadge.embedding.precision import faster_precision
-from tadge.network.tasks import LOSSES
+from tadge.network.training_model import LOSSES
 
 
 def states_by_epoch(kept):
@@ -353,7 +353,7 @@ def test_an_interrupt_stops_and_keeps_the_best():
 
 
 PLACES = [
-    *[("before", "tasks", "embed"), ("after", "tasks", "ask"), ("before", "optimiser", "step")],
+    *[("before", "tasks", "embed"), ("after", "tasks", "compute_losses"), ("before", "optimiser", "step")],
     *[
         ("after", "optimiser", "step"),
         ("after", "table", "update"),

@@ -10,8 +10,8 @@ import torch
 
 from small import trainer
 from tadge.embedding.tally import Tally
-from tadge.network.losses import Choice
-from tadge.network.tasks import LOSSES, Outcome
+from tadge.network.losses import Classification
+from tadge.network.training_model import LOSSES, LossOutput
 
 
 def batches(count=4, hidden=0.2, seed=0):
@@ -20,25 +20,25 @@ def batches(count=4, hidden=0.2, seed=0):
     rng = np.random.default_rng(seed)
     for number, windows in enumerate(run.batches[:count]):
         batch = run._pack(run.sequences, windows[: 1 + number % 3], np.random.default_rng(number), hidden)
-        own, ends = batch.vertex[~batch.hidden], batch.packing.edges
+        own, ends = batch.candidate[~batch.hidden], batch.packing.edges
         vertices = len(batch.rows) - 2
         right = torch.cat([ends[:, 1], ends[:, 0]])
-        rows = len(batch.vertex) + vertices - batch.present
-        questions = (own, vertices), (right, rows), (batch.vertex[ends[:, 1]], vertices)
+        rows = len(batch.candidate) + vertices - batch.present
+        questions = (own, vertices), (right, rows), (batch.candidate[ends[:, 1]], vertices)
         choices = []
         for answers, size in questions:
             drawn = torch.from_numpy(rng.integers(0, size, len(answers)))
             known = torch.from_numpy(rng.random(len(answers)) < 0.3)
-            choices.append(Choice(torch.zeros(()), torch.where(known, answers, drawn), answers))
-        yield batch, Outcome(torch.from_numpy(rng.uniform(0.1, 5, len(LOSSES))), *choices)
+            choices.append(Classification(torch.zeros(()), torch.where(known, answers, drawn), answers))
+        yield batch, LossOutput(torch.from_numpy(rng.uniform(0.1, 5, len(LOSSES))), *choices)
 
 
 def named(batch, outcome):
     """Vertices that were right and chosen, of all tasks that choose."""
-    rows, vertex = batch.rows.tolist(), batch.vertex.tolist()
+    rows, vertex = batch.rows.tolist(), batch.candidate.tolist()
     of_edge = [rows[v] for v in vertex] + rows[batch.present : -2]
     for choice, names in ((outcome.identity, rows), (outcome.edges, of_edge), (outcome.who, rows)):
-        yield [names[c] for c in choice.right], [names[c] for c in choice.chosen]
+        yield [names[c] for c in choice.target], [names[c] for c in choice.predicted]
 
 
 def test_f1_scores_are_those_of_scikit_learn():
@@ -49,7 +49,7 @@ def test_f1_scores_are_those_of_scikit_learn():
         for task, pair in enumerate(named(batch, outcome)):
             answers[task].append(pair)
         for task, choice in enumerate((outcome.identity, outcome.edges, outcome.who)):
-            micro[task].append((choice.right.tolist(), choice.chosen.tolist()))
+            micro[task].append((choice.target.tolist(), choice.predicted.tolist()))
     figures = tally.figures()
     for task, name in enumerate(("self", "edge", "who")):
         right, chosen = (np.concatenate([pair[side] for pair in answers[task]]) for side in (0, 1))
@@ -97,7 +97,7 @@ def test_errors_are_those_of_the_model_over_all_batches():
         vectors = run.table.values[batch.rows]
         with torch.no_grad():
             made = run.tasks.embed(batch, vectors)
-            tally.add(batch, run.tasks.ask(batch, vectors, made))
+            tally.add(batch, run.tasks.compute_losses(batch, vectors, made))
             ends, windows = batch.packing.edges, batch.windows
             guess = (made.nodes[ends[:, 0]] + made.nodes[ends[:, 1]]) @ run.tasks.toe_weight
             toe += (guess - batch.toe[ends[:, 1]]).tolist()

@@ -91,7 +91,7 @@ def test_gradients():
 def test_a_sure_answer_has_finite_loss_and_gradient():
     for sure in (1e4, -1e4):
         scores = torch.tensor([[sure, 0.0, 0.0]], requires_grad=True)
-        loss = losses.one_of_many(scores, torch.tensor([0])).loss
+        loss = losses.softmax_loss_with_negatives(scores, torch.tensor([0])).loss
         loss.backward()
         assert torch.isfinite(loss)
         assert torch.isfinite(scores.grad).all()

@@ -16,13 +16,13 @@ def test_rows_are_the_places_of_the_walks(lengths):
     assert packing.num_rows == int(lengths.sum())
     for row, (b, i) in enumerate(expected):
         assert packing.rows[b, i] == row
-        assert packing.there[b, i]
-    assert int(packing.there.sum()) == len(expected)
+        assert packing.mask[b, i]
+    assert int(packing.mask.sum()) == len(expected)
     assert packing.last_rows.tolist() == [expected.index((b, int(n) - 1)) for b, n in enumerate(lengths)]
     values = torch.randn(len(expected), 3)
     padded = packing.pad(values)
     assert torch.equal(packing.pack(padded), values)
-    assert torch.equal(padded[~packing.there], torch.zeros(int((~packing.there).sum()), 3))
-    longer, again = packing.longer(), Packing.of(lengths + 1)
+    assert torch.equal(padded[~packing.mask], torch.zeros(int((~packing.mask).sum()), 3))
+    longer, again = packing.with_end_token(), Packing.of(lengths + 1)
     assert longer.counts == again.counts
     assert torch.equal(longer.rows, again.rows)

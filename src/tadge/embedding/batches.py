@@ -10,7 +10,7 @@ import torch
 
 from tadge.arrays import Days, Ints
 from tadge.network.packing import Packing
-from tadge.network.tasks import Batch
+from tadge.network.training_model import Batch
 from tadge.units import squash
 from tadge.walks.sampler import Walks
 

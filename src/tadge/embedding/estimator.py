@@ -47,7 +47,7 @@ from tadge.graph.inputs import (
     one_node,
     pairs_of,
 )
-from tadge.network.tasks import Tasks
+from tadge.network.training_model import TrainingModel
 from tadge.seeding import check_seed, stream
 from tadge.storage.folder import has_folder, one_writer, read_folder, remove_kind, write_folder
 from tadge.storage.graph_file import graph_from, graph_tensors
@@ -173,8 +173,8 @@ class TADGE:
                 ends = self._pair_features(self._view(None), pairs.src, pairs.dst, pairs.at, report)
                 self.toe_head_ = ridge(ends, pairs.toe)
 
-    def _tasks(self) -> Tasks:
-        return seeded(lambda: Tasks(self.model, self.walks.max_length), self.seed, "weights")
+    def _tasks(self) -> TrainingModel:
+        return seeded(lambda: TrainingModel(self.model, self.walks.max_length), self.seed, "weights")
 
     def _initial_table(self, graph: TemporalGraph, show: Progress) -> torch.Tensor:
         """Make the table: vectors of the wanted method, brought to a mean length of 1, and two random rows."""
@@ -187,7 +187,12 @@ class TADGE:
         return torch.from_numpy(np.concatenate([vectors, further.astype(np.float32)]))
 
     def _keep(
-        self, graph: TemporalGraph, tasks: Tasks, table: torch.Tensor, precision: str, history: list[dict[str, Any]]
+        self,
+        graph: TemporalGraph,
+        tasks: TrainingModel,
+        table: torch.Tensor,
+        precision: str,
+        history: list[dict[str, Any]],
     ) -> None:
         self.graph_, self.tasks_, self.table_ = graph, tasks.eval(), table
         self.precision_, self.history_ = precision, history

@@ -17,8 +17,8 @@ from tadge.arrays import Days, Ints
 from tadge.graph import TemporalGraph
 from tadge.graph.chains import Chains, chains_of, joined_by, latest
 from tadge.network.network import Network
-from tadge.network.packing import Forest, Packing
-from tadge.network.tasks import as_input
+from tadge.network.packing import Packing, PrefixTree
+from tadge.network.training_model import as_input
 from tadge.units import squash
 
 Vectors = npt.NDArray[np.float32]
@@ -100,19 +100,19 @@ class AsOf:
         toe = np.diff(chains.time[path], axis=1, prepend=0.0)
         toe[:, 0] = 0.0
         rows, delta = self.rows[chains.node[path]], squash(toe).astype(np.float32)
-        lay_out = _forest if self.network.config.queries == "self" else _packing
+        lay_out = _prefix_tree if self.network.config.queries == "self" else _packing
         packing, chosen, place = lay_out(path, lengths)
         return self._run(rows[chosen], delta[chosen], packing, place[spot, step], others >= 0)
 
     @torch.inference_mode()
     def _run(
-        self, rows: Ints, toe: Vectors, packing: Packing | Forest, others: Ints, there: npt.NDArray[np.bool_]
+        self, rows: Ints, toe: Vectors, packing: Packing | PrefixTree, others: Ints, there: npt.NDArray[np.bool_]
     ) -> Vectors:
         """Embed rows, (n,), the last of the `others`, (n, S) each; `rows` of the table and `toe` are (R,)."""
         tensors = (torch.from_numpy(each).to(self.table.device) for each in (rows, toe, others, there))
         table_rows, delta, looked_at, mask = tensors
         x, end = as_input(self.table[table_rows]), as_input(self.table[-2:-1])[0]
-        made = self.network.some_rows(x, delta, end, packing.to(self.table.device), looked_at, mask)
+        made = self.network.embed_rows(x, delta, end, packing.to(self.table.device), looked_at, mask)
         return made.float().cpu().numpy()
 
     def _unknown(self) -> Vectors:
@@ -130,7 +130,7 @@ def _packing(path: Ints, lengths: Ints) -> tuple[Packing, tuple[Ints, Ints], Int
     return packing, (chain, step), place
 
 
-def _forest(path: Ints, lengths: Ints) -> tuple[Forest, tuple[Ints, Ints], Ints]:
+def _prefix_tree(path: Ints, lengths: Ints) -> tuple[PrefixTree, tuple[Ints, Ints], Ints]:
     """Lay chains out as `_packing` does, but with one row for what several have in common: beginnings."""
     chain, step = np.nonzero(np.arange(path.shape[1]) < lengths[:, None])
     begins = path[chain, 0]  # chains that were cut begin elsewhere, and share nothing with those that were not
@@ -141,5 +141,5 @@ def _forest(path: Ints, lengths: Ints) -> tuple[Forest, tuple[Ints, Ints], Ints]
     place[chain, step] = row.reshape(-1)
     chain, step = chain[first], step[first]
     counts = np.bincount(step).tolist()
-    forest = Forest(counts, torch.from_numpy(place[chain, : len(counts)]), torch.from_numpy(step))
-    return forest, (chain, step), place
+    tree = PrefixTree(counts, torch.from_numpy(place[chain, : len(counts)]), torch.from_numpy(step))
+    return tree, (chain, step), place

@@ -29,7 +29,7 @@ from tadge.embedding.source import WalkSource
 from tadge.embedding.table import BETAS, EPSILON, Table
 from tadge.embedding.tally import Tally
 from tadge.errors import TrainingError
-from tadge.network.tasks import LOSSES, WEIGHT_OF, Batch, Outcome, Tasks
+from tadge.network.training_model import LOSSES, Batch, LossOutput, TrainingModel, loss_weights
 from tadge.seeding import stream
 
 LAST_LR = 0.05  # the share of the learning rate that is left at the end
@@ -73,12 +73,12 @@ class Trainer:
     """
 
     def __init__(
-        self, tasks: Tasks, table: Table, source: WalkSource, config: TrainConfig, precision: str, seed: int
+        self, tasks: TrainingModel, table: Table, source: WalkSource, config: TrainConfig, precision: str, seed: int
     ) -> None:
         self.tasks, self.table, self.source, self.config, self.seed = tasks, table, source, config, seed
         self.device, self.precision = table.values.device, precision
         self.optimiser = torch.optim.Adam(tasks.parameters(), lr=config.lr, betas=BETAS, eps=EPSILON, fused=True)
-        self.weights = torch.tensor([config.weights[place] for place in WEIGHT_OF], device=self.device)
+        self.weights = torch.tensor([*loss_weights(config.weights).values()], device=self.device)
         self.drawn_from = np.flatnonzero(source.graph.degree > 0)
         self.position = Position()
         self.best = self._copy()
@@ -164,12 +164,12 @@ class Trainer:
 
     # -- a step -------------------------------------------------------------------------------------------------------
 
-    def _train(self, batch: Batch) -> Outcome:
+    def _train(self, batch: Batch) -> LossOutput:
         self.tasks.train()
         vectors = self.table.take(batch.rows)
         outcome = self._forward(batch, vectors)
         self._check(outcome.losses)
-        torch.autograd.backward((outcome.losses * self.weights).sum())
+        torch.autograd.backward((outcome.losses * self.weights).sum())  # Eq. 37
         leaves = [*self.tasks.parameters(), vectors]
         length = float(torch.nn.utils.clip_grad_norm_(leaves, self.config.clip))
         if not math.isfinite(length):
@@ -182,10 +182,10 @@ class Trainer:
         self.table.update(batch.rows, vectors.grad, lr, self.position.total + 1)
         return outcome
 
-    def _forward(self, batch: Batch, vectors: Tensor) -> Outcome:
+    def _forward(self, batch: Batch, vectors: Tensor) -> LossOutput:
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "bfloat16"):
             made = self.tasks.embed(batch, vectors)
-        return self.tasks.ask(batch, vectors, made)
+        return self.tasks.compute_losses(batch, vectors, made)
 
     def _check(self, losses: Tensor) -> None:
         wrong = ~torch.isfinite(losses)
@@ -241,8 +241,7 @@ class Trainer:
         return tally
 
     def _joint(self, figures: dict[str, float]) -> float:
-        weights = (self.config.weights[place] for place in WEIGHT_OF)
-        return sum(w * figures[f"{name}_loss"] for w, name in zip(weights, LOSSES, strict=True))
+        return sum(weight * figures[f"{name}_loss"] for name, weight in loss_weights(self.config.weights).items())
 
     # -- states -------------------------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, TaskID, TextColumn, TimeElapsedColumn, Time
 from rich.progress import Progress as Bars
 
 from tadge.embedding.loop import Trainer
-from tadge.network.tasks import LOSSES
+from tadge.network.training_model import LOSSES
 
 
 class Progress:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tadge.arrays import Ints
-from tadge.network.tasks import LOSSES, Batch, Outcome
+from tadge.network.training_model import LOSSES, Batch, LossOutput
 
 CHOICES = ("self", "edge", "who")  # tasks with one right answer to each question
 
@@ -30,12 +30,12 @@ class Tally:
         self.toe = np.zeros(3)  # number, sum and sum of squares of all ToE
         self.counts = np.zeros((len(CHOICES), 3, num_nodes), np.int64)  # per task: right, chosen, both
 
-    def add(self, batch: Batch, outcome: Outcome) -> None:
+    def add(self, batch: Batch, outcome: LossOutput) -> None:
         """Add a batch."""
         size = batch.windows.shape[1]
         pairs = batch.windows.shape[0] * size * (size - 1) / 2
-        edges = outcome.edges.right.numel() / 2
-        asked = np.array([outcome.identity.right.numel(), pairs, 2 * edges, edges, edges, edges])
+        edges = outcome.edges.target.numel() / 2
+        asked = np.array([outcome.identity.target.numel(), pairs, 2 * edges, edges, edges, edges])
         losses = outcome.losses.detach().double().cpu().numpy()
         self.sums += losses * asked
         self.asked += asked * (losses != 0)  # a task that is not asked has no loss
@@ -43,18 +43,18 @@ class Tally:
         self.toe += [edges, float(toe.sum()), float((toe**2).sum())]
         for task, choice in enumerate((outcome.identity, outcome.edges, outcome.who)):
             if choice is not None:
-                self.right[task] += int((choice.chosen == choice.right).sum())
+                self.right[task] += int((choice.predicted == choice.target).sum())
         if self.counts.size:
             self._count(batch, outcome)
 
-    def _count(self, batch: Batch, outcome: Outcome) -> None:
-        rows, vertex = batch.rows.cpu().numpy(), batch.vertex.cpu().numpy()
+    def _count(self, batch: Batch, outcome: LossOutput) -> None:
+        rows, vertex = batch.rows.cpu().numpy(), batch.candidate.cpu().numpy()
         answers: Ints = np.concatenate([rows[vertex], rows[batch.present : -2]])  # vertex of every edge candidate
         choices = (outcome.identity, rows), (outcome.edges, answers), (outcome.who, rows)
         for task, (choice, names) in enumerate(choices):
             if choice is None:
                 continue
-            right, chosen = names[choice.right.cpu().numpy()], names[choice.chosen.cpu().numpy()]
+            right, chosen = names[choice.target.cpu().numpy()], names[choice.predicted.cpu().numpy()]
             for place, found in enumerate((right, chosen, right[right == chosen])):
                 np.add.at(self.counts[task, place], found, 1)
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from tadge.network.packing import Forest, Packing
+from tadge.network.packing import Packing, PrefixTree
 
 Attend = Callable[[Tensor, Tensor, Tensor], Tensor]  # queries, keys, values, (R, H, D) each, to (R, H, D)
 
@@ -22,9 +22,9 @@ class Block(nn.Module):
     Args:
         dim: width D.
         heads: number of heads H.
-        dropout: share of the feed-forward network's inner values that training leaves out.
-        query_dim: width of what the queries are made of; D by default.
-        residual: add what the queries are made of to the result, where it is as wide; the paper does not.
+        dropout: dropout probability of the feed-forward network's inner layer.
+        query_dim: width of the rows that queries are projected from; D by default.
+        residual: add these rows to the result, where they are as wide; the paper does not.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class FeedForward(nn.Module):
     Args:
         inner: width of the input and of the inner layer.
         outer: width of the output.
-        dropout: share of the inner values that training leaves out.
+        dropout: dropout probability of the inner layer.
     """
 
     def __init__(self, inner: int, outer: int, dropout: float) -> None:
@@ -75,25 +75,25 @@ class FeedForward(nn.Module):
         return self.norm(self.second(self.dropout(functional.relu(self.first(x) + x))))  # type: ignore[no-any-return]
 
 
-def within_walks(packing: Packing | Forest) -> Attend:
+def within_walks(packing: Packing | PrefixTree) -> Attend:
     """Let every row attend to itself and the rows before it in its walk (the mask M).
 
-    Walks are aligned at their beginning, so what comes before a row that is there is there too: the causal mask alone
-    keeps padding out. In a forest every row has its own path.
+    Walks are aligned at their beginning and padded at their end, so the causal mask alone keeps padding out. In a
+    prefix tree every row has its own path.
     """
-    if isinstance(packing, Forest):
+    if isinstance(packing, PrefixTree):
         return along_paths(packing)
 
     def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        q, k, v = (packing.pad(each).transpose(1, 2) for each in (q, k, v))  # (B, H, L, D)
-        z = functional.scaled_dot_product_attention(q, k, v, is_causal=True)  # scaled by the root of D
+        q, k, v = (packing.pad(rows).transpose(1, 2) for rows in (q, k, v))  # (B, H, L, D)
+        z = _dot_product_attention(q, k, v, causal=True)
         return packing.pack(z.transpose(1, 2))  # (R, H, D)
 
     return attend
 
 
 def among_walks(packing: Packing, windows: Tensor) -> Attend:
-    """Let the walks of a window attend to each other, at every step to how they were by then.
+    """Let the walks of a window attend to each other, at every step to their prefixes of at most as many steps.
 
     Args:
         packing: where the rows are.
@@ -102,48 +102,60 @@ def among_walks(packing: Packing, windows: Tensor) -> Attend:
     steps = len(packing.counts)
     last = packing.lengths[:, None] - 1  # (B, 1)
     by_then = packing.rows.gather(1, last.clamp(max=last.new_tensor(range(steps))[None, :]))  # (B, L)
-    rows = by_then[windows].transpose(1, 2)  # (W, L, S): who is compared with whom
+    rows = by_then[windows].transpose(1, 2)  # (W, L, S): rows that attend to each other
     place = windows.new_empty(packing.lengths.numel())
     place[windows.reshape(-1)] = windows.new_tensor(range(windows.numel()))
     size = windows.shape[1]
     window, spot = (place // size)[packing.walk_of], (place % size)[packing.walk_of]  # (R,) each
-    answer = (window * steps + packing.step_of) * size + spot  # (R,) where among (W, L, S) each row is asked
-    looked_at = rows.reshape(-1)
+    result_at = (window * steps + packing.step_of) * size + spot  # (R,) index of each row in the flattened (W, L, S)
+    flat_rows = rows.reshape(-1)
 
     def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        q, k, v = (
-            each.index_select(0, looked_at).reshape(-1, size, *each.shape[1:]).transpose(1, 2) for each in (q, k, v)
-        )
-        z = functional.scaled_dot_product_attention(q, k, v).transpose(1, 2)  # (W * L, S, H, D)
-        return z.flatten(0, 1).index_select(0, answer)  # (R, H, D)
+        q, k, v = (x.index_select(0, flat_rows).reshape(-1, size, *x.shape[1:]).transpose(1, 2) for x in (q, k, v))
+        z = _dot_product_attention(q, k, v).transpose(1, 2)  # (W * L, S, H, D)
+        return z.flatten(0, 1).index_select(0, result_at)  # (R, H, D)
 
     return attend
 
 
-def along_paths(forest: Forest) -> Attend:
-    """Let every row of a forest attend to the rows of its path, step by step: all paths of a step are as long."""
-    paths = torch.split(forest.path, forest.counts)
+def along_paths(tree: PrefixTree) -> Attend:
+    """Let every row of a prefix tree attend to the rows of its path, step by step: paths of a step are equally long."""
+    paths = torch.split(tree.path, tree.counts)
 
     def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        asking = torch.split(q, forest.counts)
-        made = [_look(asking[step], k, v, paths[step][:, : step + 1], None) for step in range(1, len(paths))]
-        return torch.cat([v[: forest.counts[0]], *made])  # (R, H, D): the first see only themselves
+        queries = torch.split(q, tree.counts)
+        later = [
+            _attend_to_rows(queries[step], k, v, paths[step][:, : step + 1], None) for step in range(1, len(paths))
+        ]
+        return torch.cat([v[: tree.counts[0]], *later])  # (R, H, D): the first rows see only themselves
 
     return attend
 
 
-def among_rows(rows: Tensor, there: Tensor) -> Attend:
-    """Let every query attend to rows of its own.
+def among_rows(rows: Tensor, mask: Tensor) -> Attend:
+    """Let every query attend to a list of rows.
 
     Args:
-        rows: (n, S) what each query looks at.
-        there: (n, S) bool, which of them count.
+        rows: (n, S) the rows that each query attends to.
+        mask: (n, S) bool, which of them count.
     """
-    return lambda q, k, v: _look(q, k, v, rows, there[:, None, None, :])
+    return lambda q, k, v: _attend_to_rows(q, k, v, rows, mask[:, None, None, :])
 
 
-def _look(q: Tensor, k: Tensor, v: Tensor, rows: Tensor, mask: Tensor | None) -> Tensor:
-    """Let queries, (n, H, D), attend to rows of their own, (n, S), among keys and values, (R, H, D)."""
+def _attend_to_rows(q: Tensor, k: Tensor, v: Tensor, rows: Tensor, mask: Tensor | None) -> Tensor:
+    """Let queries, (n, H, D), attend to lists of rows, (n, S), of keys and values, (R, H, D)."""
     shape = (*rows.shape, *k.shape[1:])
-    k, v = (each.index_select(0, rows.reshape(-1)).reshape(shape).transpose(1, 2) for each in (k, v))  # (n, H, S, D)
-    return functional.scaled_dot_product_attention(q[:, :, None], k, v, attn_mask=mask)[:, :, 0]  # (n, H, D)
+    k, v = (x.index_select(0, rows.reshape(-1)).reshape(shape).transpose(1, 2) for x in (k, v))  # (n, H, S, D)
+    return _dot_product_attention(q[:, :, None], k, v, mask)[:, :, 0]  # (n, H, D)
+
+
+def _dot_product_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, causal: bool = False) -> Tensor:
+    """Attend, scaled by the root of D; (..., S, D) each.
+
+    On a CPU, bfloat16 goes through float32: for 5 to 10 rows torch's bfloat16 kernel takes 2 to 6 times as long.
+    """
+    attend = functional.scaled_dot_product_attention
+    if q.dtype == torch.bfloat16 and q.device.type == "cpu":
+        with torch.autocast("cpu", enabled=False):
+            return attend(q.float(), k.float(), v.float(), mask, is_causal=causal).to(q.dtype)
+    return attend(q, k, v, mask, is_causal=causal)

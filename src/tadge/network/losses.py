@@ -1,4 +1,4 @@
-"""The three self-supervised tasks and their joint loss (Eq. 32 to 37)."""
+"""The six losses of training: four of the paper's tasks (Eq. 32, 33, 35, 36), two of our own for forecasts."""
 
 from __future__ import annotations
 
@@ -10,75 +10,80 @@ from torch import Tensor
 from torch.nn import functional
 
 
-class Choice(NamedTuple):
-    """Hold the answers to questions with one right candidate each.
+class Classification(NamedTuple):
+    """Hold the predictions for questions with one correct candidate each.
 
     Attributes:
-        loss: the mean cross-entropy.
-        chosen: (n,) the likeliest candidate of each question.
-        right: (n,) the right one.
+        loss: scalar, the mean cross-entropy.
+        predicted: (n,) the candidate with the highest score.
+        target: (n,) the correct candidate.
     """
 
     loss: Tensor
-    chosen: Tensor
-    right: Tensor
+    predicted: Tensor
+    target: Tensor
 
 
-def one_of_many(scores: Tensor, target: Tensor, excluded: Tensor | None = None) -> Choice:
-    """Ask the softmax cross-entropy as the paper prints it, averaged over rows.
+def softmax_loss_with_negatives(scores: Tensor, target: Tensor, excluded: Tensor | None = None) -> Classification:
+    """Compute the softmax cross-entropy as the paper prints it, averaged over rows.
 
-    For every row: minus the log of the target's share, minus the log of (1 - share) of every other candidate.
+    For every row: minus the log of the target's probability, minus the log of (1 - probability) of every negative.
 
     Args:
         scores: (n, C) of each candidate.
-        target: (n,) the right candidate.
+        target: (n,) the correct candidate.
         excluded: (n, C) bool, candidates that do not count; never the target.
     """
     if excluded is not None:
         scores = scores.masked_fill(excluded, -torch.inf)
-    log_share = functional.log_softmax(scores.float() if scores.dtype != torch.float64 else scores, dim=1)  # (n, C)
-    right = log_share.gather(1, target[:, None])[:, 0]  # (n,)
-    share = log_share.exp().scatter(1, target[:, None], 0.0)  # (n, C): of all but the target
-    tiny = torch.finfo(share.dtype).eps
-    loss = -_mean(right + torch.log1p(-share.clamp(max=1 - tiny)).sum(1))
-    return Choice(loss, scores.detach().argmax(1), target)
+    log_softmax = functional.log_softmax(scores.float() if scores.dtype != torch.float64 else scores, dim=1)  # (n, C)
+    of_target = log_softmax.gather(1, target[:, None])[:, 0]  # (n,)
+    of_negatives = log_softmax.exp().scatter(1, target[:, None], 0.0)  # (n, C)
+    tiny = torch.finfo(of_negatives.dtype).eps
+    loss = -_mean(of_target + torch.log1p(-of_negatives.clamp(max=1 - tiny)).sum(1))
+    return Classification(loss, scores.detach().argmax(1), target)
 
 
-def self_identification(edges: Tensor, vectors: Tensor, own: Tensor) -> Choice:
-    """Ask every row's edge formation embedding which vertex it belongs to (Eq. 32).
+def self_identification(edges: Tensor, vectors: Tensor, target: Tensor) -> Classification:
+    """Classify every row's edge formation embedding: which node it belongs to (Eq. 32).
 
     Args:
         edges: (R, D) edge formation embeddings.
-        vectors: (C, D) vectors of the candidate vertices: those of the batch and sampled others, or all there are.
-        own: (R,) which candidate is the row's own vertex.
+        vectors: (C, D) vectors of the candidates: the nodes of the batch and sampled others, or all nodes.
+        target: (R,) which candidate is the row's node.
     """
-    return one_of_many(edges @ vectors.T, own)
+    return softmax_loss_with_negatives(edges @ vectors.T, target)
 
 
-def edge_reconstruction(nodes: Tensor, ends: Tensor, vertex: Tensor, negatives: Tensor | None = None) -> Choice:
-    """Ask every end of every edge which row is its other end (Eq. 35).
+def edge_reconstruction(
+    nodes: Tensor, ends: Tensor, node_of: Tensor, negatives: Tensor | None = None
+) -> Classification:
+    """Classify, for every end of every edge, which row is its other end (Eq. 35).
 
-    The candidates are all rows of the batch and sampled others; neither the asking row itself (its own product is the
-    largest of all), nor any other row of a vertex that it has an edge with: that would not be wrong.
+    The candidates are all rows of the batch and sampled others, except the asking row itself (its product with itself
+    is the largest of all) and any other row of a node that it has an edge with, which would be no negative.
 
     Args:
         nodes: (R, D) final representations.
         ends: (M, 2) rows of both ends of every edge.
-        vertex: (R,) vertex of every row.
-        negatives: (K, D) further vectors that are wrong, or None.
+        node_of: (R,) node of every row.
+        negatives: (K, D) vectors of further negatives, or None.
     """
-    asking, right = torch.cat([ends, ends.flip(1)]).T  # (2M,) each
-    before, after = (torch.full_like(vertex, -1) for _ in range(2))  # (R,) the rows next to each in its walk
+    asking, target = torch.cat([ends, ends.flip(1)]).T  # (2M,) each
+    before, after = (torch.full_like(node_of, -1) for _ in range(2))  # (R,) the rows next to each in its walk
     before[ends[:, 1]], after[ends[:, 0]] = ends[:, 0], ends[:, 1]
-    other = torch.cat([before[ends[:, 0]], after[ends[:, 1]]])  # (2M,) where the asking row has a second edge
+    second = torch.cat(
+        [before[ends[:, 0]], after[ends[:, 1]]]
+    )  # (2M,) other end of the asking row's second edge, or -1
     candidates = nodes if negatives is None else torch.cat([nodes, negatives])
     scores = nodes.index_select(0, asking) @ candidates.T  # (2M, R + K)
     excluded = torch.zeros_like(scores, dtype=torch.bool)
-    second = torch.where(other >= 0, vertex[other], vertex[right])
-    excluded[:, : len(nodes)] = (vertex[right][:, None] == vertex) | (second[:, None] == vertex)
+    target_node = node_of[target]
+    second_node = torch.where(second >= 0, node_of[second], target_node)
+    excluded[:, : len(nodes)] = (target_node[:, None] == node_of) | (second_node[:, None] == node_of)
     excluded.scatter_(1, asking[:, None], True)
-    excluded.scatter_(1, right[:, None], False)
-    return one_of_many(scores, right, excluded)
+    excluded.scatter_(1, target[:, None], False)
+    return softmax_loss_with_negatives(scores, target, excluded)
 
 
 def toe_regression(nodes: Tensor, ends: Tensor, toe: Tensor, weight: Tensor) -> Tensor:
@@ -90,43 +95,38 @@ def toe_regression(nodes: Tensor, ends: Tensor, toe: Tensor, weight: Tensor) -> 
         toe: (M,) squashed ToE.
         weight: (D,) the linear projection.
     """
-    return _mean((predict_toe(nodes, ends, weight) - toe) ** 2) / 2
+    score = nodes @ weight  # (R,)
+    return _mean((score[ends[:, 0]] + score[ends[:, 1]] - toe) ** 2) / 2
 
 
-def predict_toe(nodes: Tensor, ends: Tensor, weight: Tensor) -> Tensor:
-    """Guess the squashed ToE of edges, (M,), from the rows of both ends, (M, 2), of representations, (R, D)."""
-    each = nodes @ weight  # (R,)
-    return each[ends[:, 0]] + each[ends[:, 1]]
+def next_source_loss(nodes: Tensor, vectors: Tensor, source: Tensor) -> Classification:
+    """Classify, for every target as of its joining, which node will link to it next: softmax cross-entropy.
 
-
-def who_acts(nodes: Tensor, vectors: Tensor, actor: Tensor) -> Choice:
-    """Ask every target, as of its joining, which vertex will link to it next: softmax cross-entropy.
-
-    Ours: the edge reconstruction looks at both ends after the fact.
+    Ours: Eq. 35 looks at both ends after the fact.
 
     Args:
-        nodes: (M, D) final representations of the targets, in which nothing later is seen.
-        vectors: (C, D) vectors of the candidate vertices.
-        actor: (M,) which candidate it is.
+        nodes: (M, D) final representations of the targets, computed without anything later.
+        vectors: (C, D) vectors of the candidate nodes.
+        source: (M,) which candidate it is.
     """
-    log_share = functional.log_softmax(nodes @ vectors.T, dim=1)  # (M, C)
-    loss = -_mean(log_share.gather(1, actor[:, None])[:, 0])
-    return Choice(loss, log_share.detach().argmax(1), actor)
+    log_softmax = functional.log_softmax(nodes @ vectors.T, dim=1)  # (M, C)
+    loss = -_mean(log_softmax.gather(1, source[:, None])[:, 0])
+    return Classification(loss, log_softmax.detach().argmax(1), source)
 
 
-def toe_ahead(nodes: Tensor, acting: Tensor, toe: Tensor, project: Callable[[Tensor], Tensor]) -> Tensor:
+def future_toe_loss(nodes: Tensor, sources: Tensor, toe: Tensor, project: Callable[[Tensor], Tensor]) -> Tensor:
     """Regress the squashed ToE of every edge on what is known when its target has joined: half the mean squared error.
 
-    Ours: Eq. 36 looks at both ends after the fact. Here the target is as of its joining, and the vertex that acts is
-    known by its input alone.
+    Ours: Eq. 36 looks at both ends after the fact. Here the target is as of its joining, and the source is known by its
+    input vector alone.
 
     Args:
-        nodes: (M, D) final representations of the targets, in which nothing later is seen.
-        acting: (M, D) input vectors of the vertices that act.
+        nodes: (M, D) final representations of the targets, computed without anything later.
+        sources: (M, D) input vectors of the sources.
         toe: (M,) squashed ToE.
         project: a linear map of (M, 2 D) to (M, 1).
     """
-    return _mean((project(torch.cat([nodes, acting], dim=1))[:, 0] - toe) ** 2) / 2
+    return _mean((project(torch.cat([nodes, sources], dim=1))[:, 0] - toe) ** 2) / 2
 
 
 def interval_regression(structures: Tensor, begin: Tensor, windows: Tensor, weight: Tensor) -> Tensor:
@@ -143,14 +143,14 @@ def interval_regression(structures: Tensor, begin: Tensor, windows: Tensor, weig
     size = windows.shape[1]
     if size < 2:
         return structures.sum() * 0.0
-    one, other = torch.triu_indices(size, size, offset=1, device=windows.device)
+    first, second = torch.triu_indices(size, size, offset=1, device=windows.device)
     times = begin[windows]  # (W, S)
-    apart = torch.atan((times[:, one] - times[:, other]).abs()) * (2 / torch.pi)  # (W, pairs)
+    apart = torch.atan((times[:, first] - times[:, second]).abs()) * (2 / torch.pi)  # (W, pairs)
     score = (structures @ weight)[windows]  # (W, S)
-    error = score[:, one] + score[:, other] - apart.to(score.dtype)
+    error = score[:, first] + score[:, second] - apart.to(score.dtype)
     return (error**2).sum(1).mean() / (size * (size - 1))
 
 
 def _mean(values: Tensor) -> Tensor:
-    """Average over questions, (n,); 0 where nothing is asked."""
+    """Average over questions, (n,); 0 where there are none."""
     return values.sum() / max(1, values.numel())

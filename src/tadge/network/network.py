@@ -9,12 +9,12 @@ from torch import Tensor, nn
 
 from tadge.config import ModelConfig
 from tadge.network.attention import Block, FeedForward, among_rows, among_walks, within_walks
-from tadge.network.packing import Forest, Packing
+from tadge.network.packing import Packing, PrefixTree
 from tadge.network.time_lstm import TimeLSTM
 
 
 class Embedded(NamedTuple):
-    """Hold what the network makes of a batch.
+    """Hold the embeddings of a batch.
 
     Attributes:
         edges: (R, D) edge formation embedding of every row (Eq. 23).
@@ -32,7 +32,7 @@ class Network(nn.Module):
 
     Args:
         config: widths, depth and variants.
-        max_length: the number of vertices at which walks are cut: structures count this many places, those that a walk
+        max_length: the number of nodes at which walks are cut: structures sum over this many steps, those that a walk
             does not have yet as the end of the sequence.
     """
 
@@ -46,7 +46,7 @@ class Network(nn.Module):
             Block(dim, heads, dropout, dim if n else heads * dim, residual) for n in range(config.blocks)
         )
         for block in (*self.encoder, *self.decoder):
-            if block.residual:  # the deeper, the less each block says at first: so depth begins to learn at once
+            if block.residual:  # deeper networks start with smaller blocks, so that they learn from the first step
                 nn.init.constant_(block.feed_forward.norm.weight, 1 / config.blocks)
         if config.structure:
             self.end_row = nn.Parameter(torch.zeros(dim))  # edge formation embedding of the end of a sequence
@@ -58,7 +58,7 @@ class Network(nn.Module):
         """Embed a batch.
 
         Args:
-            x: (R, D) input of every row: its vertex's row of the table.
+            x: (R, D) input of every row: its node's row of the table.
             toe: (R,) squashed ToE of the edge into each row; 0 in the first step.
             end: (D,) input of the end of a sequence.
             packing: where the rows are.
@@ -71,7 +71,7 @@ class Network(nn.Module):
         nodes = self.fusion(edges + structures)  # (R, D)                                                     Eq. 31
         return Embedded(edges, structures.index_select(0, packing.last_rows), nodes)
 
-    def edge_formation(self, x: Tensor, toe: Tensor, end: Tensor, packing: Packing | Forest) -> Tensor:
+    def edge_formation(self, x: Tensor, toe: Tensor, end: Tensor, packing: Packing | PrefixTree) -> Tensor:
         """Return the edge formation embedding of every row, (R, D) (Eq. 2 to 23)."""
         attend = within_walks(packing)
         toe = toe if self.config.timed else torch.zeros_like(toe)
@@ -82,7 +82,7 @@ class Network(nn.Module):
             queries = first.attention(following, following, attend)
         else:
             h = self.time_lstm(x, toe, packing)
-            queries = attended = first.attention(h, h, attend)  # one attention serves encoder and decoder
+            queries = attended = first.attention(h, h, attend)  # serves encoder and decoder
         context = first.finish(h, attended)  # (R, D)
         for block in self.encoder[1:]:
             context = block(context, context, attend)
@@ -92,41 +92,43 @@ class Network(nn.Module):
 
     def _with_end(self, x: Tensor, toe: Tensor, end: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:
         """Return the t-LSTM's state of every row, and that of the row after it, (R, D) each; the end comes last."""
-        longer = packing.longer()
-        own = longer.rows[packing.walk_of, packing.step_of]  # (R,)
+        longer = packing.with_end_token()
+        same = longer.rows[packing.walk_of, packing.step_of]  # (R,)
         after = longer.rows[packing.walk_of, packing.step_of + 1]
-        inputs = end.expand(longer.num_rows, -1).index_copy(0, own, x)
-        toes = toe.new_zeros(longer.num_rows).index_copy(0, own, toe)
+        inputs = end.expand(longer.num_rows, -1).index_copy(0, same, x)
+        toes = toe.new_zeros(longer.num_rows).index_copy(0, same, toe)
         states = self.time_lstm(inputs, toes, longer)
-        return states.index_select(0, own), states.index_select(0, after)
+        return states.index_select(0, same), states.index_select(0, after)
 
     def structure_by_step(self, edges: Tensor, packing: Packing, windows: Tensor) -> Tensor:
         """Return the structure embedding that every row may see, (R, D): that of its walk up to this row."""
         h = self.structure_input(edges, packing)
         return self.structure(h, h, among_walks(packing, windows))  # type: ignore[no-any-return]
 
-    def structure_input(self, edges: Tensor, packing: Packing | Forest) -> Tensor:
-        """Sum every walk up to each row, (R, D); places that are not there yet count as the end of a sequence."""
+    def structure_input(self, edges: Tensor, packing: Packing | PrefixTree) -> Tensor:
+        """Sum every walk up to each row, (R, D); steps that a walk does not have yet count as the end of a sequence."""
         left = (self.max_length - 1 - packing.step_of).to(edges.dtype)  # (R,)
-        return packing.sums(edges) + left[:, None] * self.end_row  # (R, D)                                   Eq. 24
+        return (
+            packing.prefix_sums(edges) + left[:, None] * self.end_row
+        )  # (R, D)                                   Eq. 24
 
-    def some_rows(
-        self, x: Tensor, toe: Tensor, end: Tensor, packing: Packing | Forest, others: Tensor, there: Tensor
+    def embed_rows(
+        self, x: Tensor, toe: Tensor, end: Tensor, packing: Packing | PrefixTree, windows: Tensor, mask: Tensor
     ) -> Tensor:
-        """Return the final representation of some rows, (n, D), each in a window of its own.
+        """Return the final representation of selected rows, (n, D), each with its own window.
 
         Args:
             x: (R, D), as in `forward`.
             toe: (R,).
             end: (D,).
-            packing: where the rows are; a forest where queries are "self".
-            others: (n, S) the rows that each is compared with; the last is itself.
-            there: (n, S) bool, which of them are.
+            packing: where the rows are; a prefix tree only where queries are "self".
+            windows: (n, S) the rows that each is compared with; the last is the row itself.
+            mask: (n, S) bool, which of them count.
         """
         edges = self.edge_formation(x, toe, end, packing)
-        own = edges.index_select(0, others[:, -1])  # (n, D)
+        selected = edges.index_select(0, windows[:, -1])  # (n, D)
         if not self.config.structure:
-            return self.fusion(own)  # type: ignore[no-any-return]
+            return self.fusion(selected)  # type: ignore[no-any-return]
         h = self.structure_input(edges, packing)
-        structures = self.structure(h.index_select(0, others[:, -1]), h, among_rows(others, there))  # (n, D)
-        return self.fusion(own + structures)  # type: ignore[no-any-return]
+        structures = self.structure(h.index_select(0, windows[:, -1]), h, among_rows(windows, mask))  # (n, D)
+        return self.fusion(selected + structures)  # type: ignore[no-any-return]

@@ -48,7 +48,7 @@ def put(rows: Tensor, places: Tensor, size: int) -> Tensor:
 
 @dataclass(frozen=True, eq=False)
 class Packing:
-    """Say where the rows of a batch are.
+    """Tell which row belongs to which step of which walk.
 
     Attributes:
         lengths: (B,) int64, descending.
@@ -80,13 +80,13 @@ class Packing:
 
     @cached_property
     def rows(self) -> Tensor:
-        """Give the row of walk b at step i, (B, L); rows that are not there are 0, see `there`."""
+        """Give the row of walk b at step i, (B, L); 0 beyond the end of a walk, see `mask`."""
         first = torch.tensor(self.starts[:-1], device=self.lengths.device)
         walk = torch.arange(self.lengths.numel(), device=self.lengths.device)
-        return torch.where(self.there, first[None, :] + walk[:, None], 0)
+        return torch.where(self.mask, first[None, :] + walk[:, None], 0)
 
     @cached_property
-    def there(self) -> Tensor:
+    def mask(self) -> Tensor:
         """Tell which walks have which steps, (B, L) bool."""
         return torch.arange(len(self.counts), device=self.lengths.device)[None, :] < self.lengths[:, None]
 
@@ -116,46 +116,46 @@ class Packing:
 
     @cached_property
     def places(self) -> Tensor:
-        """Give the place of every row among the B * L places of the walks, (R,)."""
+        """Give the index of every row in the flattened (B, L), (R,)."""
         return self.walk_of * len(self.counts) + self.step_of
 
     def pack(self, padded: Tensor) -> Tensor:
-        """Take the rows that are there out of a padded tensor, (B, L, ...) to (R, ...)."""
+        """Take the rows of `mask` out of a padded tensor, (B, L, ...) to (R, ...)."""
         taken: Tensor = _Take.apply(padded.flatten(0, 1), self.places)  # type: ignore[no-untyped-call]
         return taken
 
     def pad(self, packed: Tensor) -> Tensor:
-        """Lay rows out as walks, (R, ...) to (B, L, ...); what is not there is zero."""
+        """Lay rows out as walks, (R, ...) to (B, L, ...), padded with zeros."""
         shape = self.lengths.numel(), len(self.counts)
-        places: Tensor = _Put.apply(packed, self.places, shape[0] * shape[1])  # type: ignore[no-untyped-call]
-        return places.reshape(*shape, *packed.shape[1:])
+        flat: Tensor = _Put.apply(packed, self.places, shape[0] * shape[1])  # type: ignore[no-untyped-call]
+        return flat.reshape(*shape, *packed.shape[1:])
 
     def to(self, device: torch.device) -> Packing:
-        """Bring it to a device."""
+        """Move it to a device."""
         return Packing(self.lengths.to(device), self.counts)
 
-    def carry(self, step: int, state: Tensor) -> Tensor:
-        """Give the state of the step before for the rows of a step: the walks that go on are the first ones."""
+    def previous_state(self, step: int, state: Tensor) -> Tensor:
+        """Give the state of the previous step for the rows of a step: the walks that go on are the first ones."""
         return state[: self.counts[step]]
 
-    def sums(self, rows: Tensor) -> Tensor:
-        """Sum every walk up to each of its rows, (R, D)."""
+    def prefix_sums(self, rows: Tensor) -> Tensor:
+        """Sum every walk from its first row to each of its rows, (R, D)."""
         return self.pack(self.pad(rows).cumsum(1))
 
-    def longer(self) -> Packing:
-        """Give the same walks with one more step each: the end of the sequence."""
+    def with_end_token(self) -> Packing:
+        """Give the same walks with one more step each, for the end of the sequence."""
         return Packing(self.lengths + 1, [self.counts[0], *self.counts])
 
 
 @dataclass(frozen=True, eq=False)
-class Forest:
-    """Say where the rows of many walks are that share their beginnings: every distinct beginning is one row.
+class PrefixTree:
+    """Lay out walks with common prefixes: each distinct prefix is one row.
 
-    It serves where a row depends on the rows before it alone. Rows stand in order of their step.
+    Valid where a row depends on the rows before it alone. Rows are in order of their step.
 
     Attributes:
         counts: rows of every step.
-        path: (R, L) row of every step up to a row's own; beyond it, anything.
+        path: (R, L) the row of every step up to and including this row; arbitrary beyond.
         step_of: (R,) step of every row.
     """
 
@@ -163,24 +163,24 @@ class Forest:
     path: Tensor
     step_of: Tensor
 
-    def to(self, device: torch.device) -> Forest:
-        """Bring it to a device."""
-        return Forest(self.counts, self.path.to(device), self.step_of.to(device))
+    def to(self, device: torch.device) -> PrefixTree:
+        """Move it to a device."""
+        return PrefixTree(self.counts, self.path.to(device), self.step_of.to(device))
 
     @cached_property
-    def there(self) -> Tensor:
-        """Tell which places of `path` are there, (R, L) bool."""
+    def mask(self) -> Tensor:
+        """Tell which entries of `path` count, (R, L) bool."""
         return torch.arange(self.path.shape[1], device=self.path.device)[None, :] <= self.step_of[:, None]
 
-    def carry(self, step: int, state: Tensor) -> Tensor:
-        """Give the state of the step before for the rows of a step."""
+    def previous_state(self, step: int, state: Tensor) -> Tensor:
+        """Give the state of the previous step for the rows of a step."""
         if step == 0:
             return state
         first = sum(self.counts[:step])
         before = self.path[first : first + self.counts[step], step - 1] - sum(self.counts[: step - 1])
         return state.index_select(0, before)
 
-    def sums(self, rows: Tensor) -> Tensor:
-        """Sum every walk up to each row, (R, D)."""
+    def prefix_sums(self, rows: Tensor) -> Tensor:
+        """Sum every walk from its first row to each row, (R, D)."""
         along = rows.index_select(0, self.path.reshape(-1)).reshape(*self.path.shape, -1)  # (R, L, D)
-        return (along * self.there[:, :, None]).sum(1)
+        return (along * self.mask[:, :, None]).sum(1)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from tadge.network.packing import Forest, Packing
+from tadge.network.packing import Packing, PrefixTree
 
 # How strongly the short-term memory depends on the memory at first. ToE only enters by shrinking it, by 24% at most:
 # with usual small weights it would be lost beside the rest for many epochs.
@@ -16,22 +16,18 @@ SHORT_TERM = 4.0
 
 
 class TimeLSTM(nn.Module):
-    """Run the t-LSTM over packed walks.
+    """Run the t-LSTM over packed walks; `dim` is the width D of inputs and states."""
 
-    Args:
-        dim: width D of inputs and states.
-        candidate: activation of the candidate memory: "sigmoid", as the paper prints it, or "tanh".
-    """
+    activate_candidate = staticmethod(torch.sigmoid)  # of the candidate memory, as the paper prints it; LSTMs have tanh
 
-    def __init__(self, dim: int, candidate: str = "sigmoid") -> None:
+    def __init__(self, dim: int) -> None:
         super().__init__()
         self.inputs = nn.Linear(dim, 4 * dim)  # W and b of forget, input and output gate and candidate memory
         self.states = nn.Linear(dim, 4 * dim, bias=False)  # U of the same
         self.short_term = nn.Linear(dim, dim)  # W_d and b_d
         nn.init.normal_(self.short_term.weight, std=SHORT_TERM / math.sqrt(dim))
-        self.candidate = {"sigmoid": torch.sigmoid, "tanh": torch.tanh}[candidate]
 
-    def forward(self, x: Tensor, toe: Tensor, packing: Packing | Forest) -> Tensor:
+    def forward(self, x: Tensor, toe: Tensor, packing: Packing | PrefixTree) -> Tensor:
         """Return the hidden state of every row.
 
         Args:
@@ -44,8 +40,8 @@ class TimeLSTM(nn.Module):
         hidden = memory = x.new_zeros(packing.counts[0], x.shape[1])  # (B, D)
         states = []
         for step in range(len(packing.counts)):
-            before = packing.carry(step, hidden), packing.carry(step, memory)
-            hidden, memory = self._unit(gates[step], decay[step], *before)
+            previous = packing.previous_state(step, hidden), packing.previous_state(step, memory)
+            hidden, memory = self._unit(gates[step], decay[step], *previous)
             states.append(hidden)
         return torch.cat(states)  # (R, D)
 
@@ -53,5 +49,5 @@ class TimeLSTM(nn.Module):
         short = torch.tanh(self.short_term(memory))  # (n, D)                                                  Eq. 2
         memory = memory - short + short * decay[:, None].to(short.dtype)  #                               Eq. 3 to 5
         f, g, o, c = (gates + functional.linear(hidden, self.states.weight)).chunk(4, dim=1)  # (n, D) each
-        memory = torch.sigmoid(f) * memory + torch.sigmoid(g) * self.candidate(c)  #                     Eq. 6 to 10
+        memory = torch.sigmoid(f) * memory + torch.sigmoid(g) * self.activate_candidate(c)  #            Eq. 6 to 10
         return torch.sigmoid(o) * torch.tanh(memory), memory  #                                               Eq. 11

@@ -13,20 +13,20 @@ from small import forum, network
 from tadge import sample_walks
 from tadge.config import WalkConfig
 from tadge.embedding.batches import Sequences, pack_batch
-from tadge.network.tasks import LOSSES, Tasks
+from tadge.network.training_model import LOSSES, TrainingModel
 
 WINDOWS = np.array([[0, 1, 2, 3], [7, 8, 9, 10], [3, 4, 5, 6]])  # one walk is in two windows
 
 
 def make(negatives=15, hidden=0.0, seed=0, **changes):
-    """Tasks with random weights, a batch of real walks, and its rows of a random table."""
+    """TrainingModel with random weights, a batch of real walks, and its rows of a random table."""
     graph = forum(700)
     walks = sample_walks(graph, WalkConfig(num_walks=300, min_length=2, max_length=4), seed)
     sequences = Sequences.of(walks)
     rng = np.random.default_rng(seed)
     batch = pack_batch(sequences, WINDOWS, graph.num_nodes, negatives=negatives, hidden=hidden, rng=rng)
     torch.manual_seed(seed)
-    tasks = Tasks(network(**changes), 4).eval()
+    tasks = TrainingModel(network(**changes), 4).eval()
     with torch.no_grad():
         for weight in (tasks.interval_weight, tasks.toe_weight):
             weight.normal_(std=0.3)  # at zero they would test nothing
@@ -128,7 +128,7 @@ def test_the_losses_in_plain_numpy(structure, queries, negatives, hidden):
     tasks, batch, table, walks = make(negatives, hidden, structure=structure, queries=queries)
     vectors = table[batch.rows]
     made = tasks.embed(batch, vectors)
-    outcome = tasks.ask(batch, vectors, made)
+    outcome = tasks.compute_losses(batch, vectors, made)
     expected = recomputed(tasks, batch, table, walks, made)
     found = dict(zip(LOSSES, outcome.losses.tolist(), strict=True))
     assert found == pytest.approx(expected, rel=2e-5)
@@ -141,23 +141,23 @@ def test_the_likeliest_candidates_are_chosen():
     tasks, batch, table, _ = make(15, 0.2)
     vectors = table[batch.rows]
     made = tasks.embed(batch, vectors)
-    outcome = tasks.ask(batch, vectors, made)
+    outcome = tasks.compute_losses(batch, vectors, made)
     shown = np.flatnonzero(~batch.hidden.numpy())
     scores = made.edges.detach().numpy()[shown] @ vectors[:-2].numpy().T
-    assert outcome.identity.chosen.tolist() == scores.argmax(1).tolist()
-    assert outcome.identity.right.tolist() == batch.vertex.numpy()[shown].tolist()
+    assert outcome.identity.predicted.tolist() == scores.argmax(1).tolist()
+    assert outcome.identity.target.tolist() == batch.candidate.numpy()[shown].tolist()
     ends = batch.packing.edges.tolist()
-    assert outcome.edges.right.tolist() == [end[1] for end in ends] + [end[0] for end in ends]
+    assert outcome.edges.target.tolist() == [end[1] for end in ends] + [end[0] for end in ends]
     nodes = made.nodes.detach().numpy()
     pool = np.concatenate([nodes, vectors.numpy()[batch.present : -2]])
-    vertex = batch.vertex.tolist()
+    vertex = batch.candidate.tolist()
     for k, (one, right) in enumerate(ends + [end[::-1] for end in ends]):
         barred = {vertex[b] for a, b in ends if a == one} | {vertex[a] for a, b in ends if b == one}
         score = pool @ nodes[one]
         for c in range(len(nodes)):
             if c != right and (c == one or vertex[c] in barred):
                 score[c] = -np.inf
-        assert score[outcome.edges.chosen[k]] == pytest.approx(score.max(), rel=1e-5)
+        assert score[outcome.edges.predicted[k]] == pytest.approx(score.max(), rel=1e-5)
 
 
 # -- hidden vertices ---------------------------------------------------------------------------------------------------
@@ -166,8 +166,8 @@ def test_the_likeliest_candidates_are_chosen():
 @pytest.mark.parametrize("queries", ["next", "self"])
 def test_a_hidden_vertex_is_not_shown_and_not_asked_for(queries):
     tasks, batch, table, _ = make(queries=queries)
-    target = int(batch.vertex[0])
-    batch = batch._replace(hidden=batch.vertex == target)
+    target = int(batch.candidate[0])
+    batch = batch._replace(hidden=batch.candidate == target)
     vectors = table[batch.rows]
     before = tasks.embed(batch, vectors)
     for candidate in range(len(vectors)):
@@ -180,8 +180,8 @@ def test_a_hidden_vertex_is_not_shown_and_not_asked_for(queries):
         end = candidate == len(vectors) - 2 and queries == "next"
         inside = candidate < batch.present and candidate != target
         assert seen == (inside or end or candidate == len(vectors) - 1), candidate
-    identity = tasks.ask(batch, vectors, before).identity
-    assert identity.right.tolist() == batch.vertex[batch.vertex != target].tolist()
+    identity = tasks.compute_losses(batch, vectors, before).identity
+    assert identity.target.tolist() == batch.candidate[batch.candidate != target].tolist()
 
 
 def test_a_row_that_shows_the_unknown_vertex_equals_one_that_has_its_vector():
@@ -194,7 +194,7 @@ def test_a_row_that_shows_the_unknown_vertex_equals_one_that_has_its_vector():
     twin = torch.cat([vectors[:place], vectors[-1:], vectors[place:]])
     other = batch._replace(
         rows=torch.cat([batch.rows[:place], batch.rows[-1:], batch.rows[place:]]),
-        vertex=torch.where(batch.hidden, place, batch.vertex),
+        candidate=torch.where(batch.hidden, place, batch.candidate),
         hidden=torch.zeros_like(batch.hidden),
     )
     assert torch.equal(tasks.embed(other, twin).nodes, made.nodes)
@@ -205,7 +205,7 @@ def test_where_nothing_is_asked_the_loss_is_zero():
     tasks, batch, table, _ = make()
     vectors = table[batch.rows].requires_grad_()
     batch = batch._replace(hidden=torch.ones_like(batch.hidden))
-    outcome = tasks.ask(batch, vectors, tasks.embed(batch, vectors))
+    outcome = tasks.compute_losses(batch, vectors, tasks.embed(batch, vectors))
     assert torch.isfinite(outcome.losses).all()
     assert float(outcome.losses[0].detach()) == 0.0
     outcome.losses.sum().backward()
@@ -219,7 +219,7 @@ def test_walks_of_one_vertex_ask_for_no_edge():
     batch = pack_batch(short, np.arange(8).reshape(2, 4), graph.num_nodes)
     tasks = make()[0]
     vectors = torch.randn(len(batch.rows), 8, requires_grad=True)
-    outcome = tasks.ask(batch, vectors, tasks.embed(batch, vectors))
+    outcome = tasks.compute_losses(batch, vectors, tasks.embed(batch, vectors))
     assert torch.isfinite(outcome.losses).all()
     assert outcome.losses[2:].tolist() == [0.0] * (len(LOSSES) - 2)
     outcome.losses.sum().backward()
