@@ -39,7 +39,7 @@ def variants(seed: int, walks: int, epochs: int) -> list[Variant]:
     found = []
     for name, (network, training) in VARIANTS.items():
         train = tadge.TrainConfig(epochs=epochs, forecast_steps=0, **training)
-        model = Variant(tadge.WalkConfig(num_walks=walks), tadge.ModelConfig(**network), train, seed)
+        model = Variant(tadge.WalkConfig(num_walks=walks), tadge.NetworkConfig(**network), train, seed)
         model.name = name
         found.append(model)
     return found

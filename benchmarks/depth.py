@@ -16,7 +16,7 @@ from unittest import mock
 
 import torch
 
-from tadge import ModelConfig, TrainConfig, WalkConfig, datasets, synthetic
+from tadge import NetworkConfig, TrainConfig, WalkConfig, datasets, synthetic
 from tadge.embedding.loop import Trainer
 from tadge.embedding.source import WalkSource
 from tadge.embedding.table import Table
@@ -51,7 +51,7 @@ def read() -> tuple[TemporalGraph, str]:
 
 def run(graph: TemporalGraph, blocks: int, heads: int, row: Row, walks: int, epochs: int) -> list[str]:
     """Train one variant and return its cells."""
-    model = ModelConfig(
+    model = NetworkConfig(
         dim=128, heads=heads, blocks=blocks, dropout=row["dropout"], residual=row.get("residual", False)
     )
     train = TrainConfig(

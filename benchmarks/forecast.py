@@ -22,7 +22,7 @@ from tadge.features.memory import Memory, Side, memory_of
 
 QUICK = (
     tadge.WalkConfig(num_walks=500),
-    tadge.ModelConfig(dim=32, heads=1, blocks=1),
+    tadge.NetworkConfig(dim=32, heads=1, blocks=1),
     tadge.TrainConfig(epochs=1, init="random"),
 )
 

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from tadge import TADGE, ModelConfig, TrainConfig, WalkConfig, datasets, sample_walks, synthetic
+from tadge import TADGE, NetworkConfig, TrainConfig, WalkConfig, datasets, sample_walks, synthetic
 from tadge.embedding.batches import Sequences
 from tadge.embedding.loop import Trainer, peak_memory_mb
 from tadge.embedding.memory import estimate
@@ -89,7 +89,7 @@ def peak_flops(dtype: torch.dtype) -> float:
     return best
 
 
-def useful_flops(batch: Batch, model: ModelConfig) -> float:
+def useful_flops(batch: Batch, model: NetworkConfig) -> float:
     """Count the operations of a training step that the walks of a batch need."""
     packing, dim, inner, blocks = batch.packing, model.dim, model.heads * model.dim, model.blocks
     rows, walks, seen = packing.num_rows, int(packing.lengths.numel()), float((packing.step_of + 1).sum())
@@ -106,7 +106,7 @@ def useful_flops(batch: Batch, model: ModelConfig) -> float:
     return 3 * 2.0 * (lstm + encoder + decoder + queries + structure + fusion + tasks)
 
 
-def make_trainer(source: Any, model: ModelConfig, train: TrainConfig, length: int) -> Trainer:
+def make_trainer(source: Any, model: NetworkConfig, train: TrainConfig, length: int) -> Trainer:
     """Set a trainer up with random vectors."""
     torch.manual_seed(0)
     tasks, table = (
@@ -145,7 +145,7 @@ def measure_settings(say: Callable[..., None], quick: bool) -> None:
     for name, heads, blocks, length, batch_size, goal in SETTINGS:
         graph, found = read(name)
         walking = WalkConfig(max_length=length, num_walks=10_000)
-        model = ModelConfig(dim=DIM, heads=heads, blocks=blocks)
+        model = NetworkConfig(dim=DIM, heads=heads, blocks=blocks)
         train = TrainConfig(batch_size=batch_size, held_out=0.0, resample=False)
         trainer = make_trainer(WalkSource(graph, walking, train, 0), model, train, length)
         batches: list[Batch] = []
@@ -168,7 +168,7 @@ def measure_scale(say: Callable[..., None], quick: bool) -> None:
     """Compare the cost per walk across numbers of walks and nodes."""
     graph, _ = read("bitcoin-otc")
     lengths = sample_walks(graph).lengths
-    model, train = ModelConfig(dim=DIM, heads=4, blocks=3), TrainConfig(held_out=0.0)
+    model, train = NetworkConfig(dim=DIM, heads=4, blocks=3), TrainConfig(held_out=0.0)
     costs = {}
     for num_walks, num_nodes in ((10_000, 10_000), (1_000_000, 10_000), (10_000, 1_000_000)):
         rng = np.random.default_rng(0)
@@ -203,7 +203,7 @@ def measure_embed(say: Callable[..., None], quick: bool) -> None:
 def memory_case(num_nodes: int) -> None:
     """Train a little in a process of its own, and print estimated and measured megabytes."""
     rng = np.random.default_rng(0)
-    model, train = ModelConfig(dim=DIM, heads=8, blocks=6), TrainConfig(batch_size=500, held_out=0.0)
+    model, train = NetworkConfig(dim=DIM, heads=8, blocks=6), TrainConfig(batch_size=500, held_out=0.0)
     rows, toe = rng.integers(num_nodes, size=(2000, 5)), rng.random((2000, 5), np.float32)
     lengths = rng.integers(3, 6, 2000)
     source = Invented(num_nodes, Sequences(rows, toe, lengths, np.sort(rng.random(2000)), np.arange(2000)))

@@ -28,7 +28,7 @@ from tadge.io.vectors import write_vectors
 from tadge.units import unsquash
 
 PAST = 0.85
-QUICK = tadge.ModelConfig(dim=64, heads=2, blocks=2), tadge.TrainConfig(epochs=15, lr=2e-3, batch_size=100)
+QUICK = tadge.NetworkConfig(dim=64, heads=2, blocks=2), tadge.TrainConfig(epochs=15, lr=2e-3, batch_size=100)
 
 
 def nearer(vectors: np.ndarray, labels: np.ndarray) -> float:

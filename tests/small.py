@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from tadge import synthetic
-from tadge.config import ModelConfig, TrainConfig, WalkConfig
+from tadge.config import NetworkConfig, TrainConfig, WalkConfig
 from tadge.embedding.loop import Trainer
 from tadge.embedding.source import WalkSource
 from tadge.embedding.table import Table
@@ -22,7 +22,6 @@ MODEL = {"dim": 8, "heads": 2, "blocks": 1}
 TRAIN = {
     **{"epochs": 3, "batch_size": 80, "window": 5, "window_step": 4, "init": "random", "precision": "float32"},
     **{"negatives": 20, "held_out": 0.1, "warmup": 0.1, "lr": 3e-3, "unknown": 0.02, "patience": 5},
-    "forecast_steps": 0,
 }
 
 
@@ -30,8 +29,8 @@ def walking(**changes) -> WalkConfig:
     return WalkConfig(**WALKS | changes)
 
 
-def network(**changes) -> ModelConfig:
-    return ModelConfig(**MODEL | changes)
+def network(**changes) -> NetworkConfig:
+    return NetworkConfig(**MODEL | changes)
 
 
 def training(**changes) -> TrainConfig:

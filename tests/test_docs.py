@@ -16,7 +16,7 @@ from tadge.cli import main
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-TINY = tadge.ModelConfig(dim=8, heads=1, blocks=1), tadge.TrainConfig(epochs=1, init="random")
+TINY = tadge.NetworkConfig(dim=8, heads=1, blocks=1), tadge.TrainConfig(epochs=1, init="random")
 
 
 def blocks(page: Path, language: str) -> list[str]:

@@ -1,7 +1,9 @@
 from . import datasets as datasets
 from . import synthetic as synthetic
+from .arrays import NodeNumbers as NodeNumbers
 from .auditing.audit import audit as audit
-from .config import ModelConfig as ModelConfig
+from .config import ForecastConfig as ForecastConfig
+from .config import NetworkConfig as NetworkConfig
 from .config import TrainConfig as TrainConfig
 from .config import WalkConfig as WalkConfig
 from .embedding.estimator import TADGE as TADGE
@@ -9,10 +11,12 @@ from .errors import ConfigError as ConfigError
 from .errors import DatasetError as DatasetError
 from .errors import InputError as InputError
 from .errors import MissingExtraError as MissingExtraError
+from .errors import NotFittedError as NotFittedError
 from .errors import TadgeError as TadgeError
 from .errors import TrainingError as TrainingError
 from .evaluation.result import Result as Result
 from .evaluation.run import evaluate as evaluate
+from .forecasting.estimator import Forecaster as Forecaster
 from .graph.graph import TemporalGraph as TemporalGraph
 from .graph.split import split_by_time as split_by_time
 from .io.export import to_polars as to_polars

@@ -155,7 +155,7 @@ class WalkConfig:
 
 
 @dataclass(frozen=True)
-class ModelConfig:
+class NetworkConfig:
     """Say how large the network is, and in which variant; the defaults are the paper's for its smallest data set."""
 
     dim: int = option(128, "width of every vector", low=1, high=65_536)
@@ -205,12 +205,6 @@ class TrainConfig:
     unknown: float = option(
         0.02, "share of vertices hidden in a step, so that unknown ones can be met", low=0.0, high=0.9
     )
-    forecast_steps: int = option(
-        600,
-        "most steps in which it learns to forecast links; 0: links by the inner product, ToE by the linear form",
-        low=0,
-        high=10_000_000,
-    )
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -224,6 +218,33 @@ class TrainConfig:
                 cure="raise batch_size or lower window",
                 where="batch_size",
             )
+
+
+@dataclass(frozen=True)
+class ForecastConfig:
+    """Say how the Forecaster learns: a small network ranks targets, boosted trees predict ToE."""
+
+    steps: int = option(600, "most gradient steps of the network that ranks targets", low=1, high=10_000_000)
+    batch_events: int = option(128, "events per gradient step", low=1, high=1_000_000)
+    random_negatives: int = option(32, "random targets each true target is ranked against", low=1, high=100_000)
+    former_negatives: int = option(16, "former targets of the source it is ranked against too", low=1, high=100_000)
+    forecast_lr: float = option(2e-3, "learning rate of that network, after the warm-up", low=1e-8, high=1.0)
+    weight_decay: float = option(0.01, "weight decay of that network", low=0.0, high=10.0)
+    passes: int = option(10, "most passes over all events, where there are few", low=1, high=1_000_000)
+    hidden: int = option(128, "width of its two hidden layers", low=1, high=65_536)
+    burn_in: float = option(0.1, "fraction of the events, the first, that is history only", low=0.0, high=0.9)
+    recency: float = option(0.5, "later events count more: by a factor of e within this fraction", low=1e-3, high=1e6)
+    max_pairs: int = option(65_536, "most ToEs that trees learn from", low=1)
+    trees: int = option(300, "boosted trees", low=1, high=100_000)
+    tree_lr: float = option(0.03, "learning rate of the trees", low=1e-6, high=1.0)
+    leaves: int = option(31, "most leaves of a tree", low=2, high=100_000)
+    leaf_samples: int = option(100, "fewest ToEs in a leaf", low=1)
+    leaf_penalty: float = option(10.0, "L2 penalty on the leaves", low=0.0, high=1e12)
+    tree_columns: float = option(0.3, "fraction of the columns that a split looks at", low=1e-3, high=1.0)
+    rescale: bool = option(True, "whether trees also learn from the same history at other speeds")
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
 
 def check_windows(window: int, step: int, num_walks: int | None = None) -> None:

@@ -47,3 +47,7 @@ class MissingExtraError(TadgeError):
 
 class TrainingError(TadgeError):
     """A training run that cannot go on."""
+
+
+class NotFittedError(TadgeError, AttributeError):
+    """An estimator that is asked before it was fitted; as in scikit-learn, a ValueError and an AttributeError."""

@@ -1,31 +1,75 @@
-"""The progress bar of a single piece of work, on standard error."""
+"""What people see of work under way: bars on stderr where somebody looks, lines for what took a while."""
 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any, Self
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
+
+A_WHILE = 1.0  # seconds; what is quicker leaves no line
 
 
-@contextmanager
-def progress_bar(title: str, wanted: bool, in_bytes: bool = False) -> Iterator[Callable[[int, int | None], None]]:
-    """Show a progress bar where it is wanted and standard error is a terminal; yield the function to report to.
-
-    The function takes how much is done and how much there is in all, None where that is not known.
+class Bars:
+    """Show pieces of work on stderr while they last.
 
     Args:
-        title: what is under way.
-        wanted: whether to show anything.
+        wanted: whether to; None: where stderr is a terminal, or in a notebook.
+        lines: leave a line with the seconds behind each piece of work that took a while.
         in_bytes: show bytes and their speed instead of counts.
     """
-    if not wanted or sys.stderr is None or not sys.stderr.isatty():
-        yield lambda done, total: None
-        return
-    from rich import progress as rich
-    from rich.console import Console
 
-    counts = (rich.DownloadColumn(), rich.TransferSpeedColumn()) if in_bytes else (rich.MofNCompleteColumn(),)
-    columns = (rich.TextColumn("{task.description}"), rich.BarColumn(), *counts, rich.TimeRemainingColumn())
-    with rich.Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task(title, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+    def __init__(self, wanted: bool | None = None, *, lines: bool = False, in_bytes: bool = False) -> None:
+        self.console = Console(stderr="ipykernel" not in sys.modules)
+        self.visible = self.console.is_terminal or self.console.is_jupyter
+        self.wanted = self.visible if wanted is None else wanted
+        self.asked, self.lines = wanted, lines
+        counts = (DownloadColumn(), TransferSpeedColumn()) if in_bytes else (MofNCompleteColumn(),)
+        columns: list[Any] = [TextColumn("{task.description}"), BarColumn(), *counts]
+        columns += [TextColumn("{task.fields[figures]}"), TimeElapsedColumn(), TimeRemainingColumn()]
+        shown = self.wanted and self.visible
+        self.bars = Progress(*columns, console=self.console, disable=not shown, transient=lines)
+        self.depth = 0
+
+    def __enter__(self) -> Self:
+        if self.depth == 0:
+            self.bars.start()
+        self.depth += 1
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.depth -= 1
+        if self.depth == 0:
+            self.bars.stop()
+
+    def say(self, line: str) -> None:
+        """Write a line above the bars."""
+        if self.wanted:
+            self.console.print(line, highlight=False, markup=False)
+
+    @contextmanager
+    def part(self, title: str) -> Iterator[Callable[[int, int | None], None]]:
+        """Show one piece of work while it lasts; gives the function that is told how much is done, of how much."""
+        began = time.perf_counter()
+        with self:
+            task = self.bars.add_task(title, total=None, figures="")
+            try:
+                yield lambda done, total: self.bars.update(task, completed=done, total=total)
+            finally:
+                self.bars.remove_task(task)
+        seconds = time.perf_counter() - began
+        if self.lines and (seconds >= A_WHILE or not self.visible):
+            self.say(f"{title}: {seconds:,.1f} s")

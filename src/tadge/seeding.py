@@ -9,11 +9,15 @@ from __future__ import annotations
 
 import hashlib
 import operator
+from collections.abc import Callable
+from typing import TypeVar
 
 import numba
 import numpy as np
 
 from tadge.errors import ConfigError
+
+Made = TypeVar("Made")
 
 # Odd multipliers: steps that visit every 64-bit number before they repeat.
 _PER_WALK = np.uint64(0x9E3779B97F4A7C15)
@@ -40,6 +44,15 @@ def stream(seed: int, name: str) -> np.uint64:
     """Return the key of a named stream of this seed: streams of different names or seeds have nothing in common."""
     text = f"{check_seed(seed)}/{name}".encode()
     return np.uint64(int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little"))
+
+
+def seeded(make: Callable[[], Made], seed: int, name: str) -> Made:
+    """Make a torch module whose initial weights come from a named stream of this seed."""
+    import torch
+
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(int(stream(seed, name) >> np.uint64(1)))
+        return make()
 
 
 @numba.njit(cache=True, inline="always")

@@ -93,7 +93,7 @@ def test_the_command_is_the_public_call(finished, folder):
     graph = tadge.read_events(folder / "events.csv", quiet=True)
     model = TADGE(
         tadge.WalkConfig(num_walks=200, min_length=2, max_length=4),
-        tadge.ModelConfig(dim=8, heads=2, blocks=1),
+        tadge.NetworkConfig(dim=8, heads=2, blocks=1),
         tadge.TrainConfig(
             epochs=1, batch_size=80, window=5, window_step=4, init="random", precision="float32", patience=5
         ),
@@ -166,7 +166,7 @@ def test_both_protocols(run, folder):
 def test_a_fitted_model(run, folder):
     graph = tadge.read_events(folder / "events.csv", quiet=True)
     split = tadge.split_by_time(graph)
-    configs = tadge.WalkConfig(200, 4, 2), tadge.ModelConfig(8, 2, 1)
+    configs = tadge.WalkConfig(200, 4, 2), tadge.NetworkConfig(8, 2, 1)
     train = tadge.TrainConfig(epochs=1, batch_size=80, window=5, window_step=4, init="random", precision="float32")
     TADGE(*configs, train).fit(split.train, progress=False).save(folder / "early")
     TADGE(*configs, train).fit(graph, progress=False).save(folder / "late")
@@ -190,7 +190,7 @@ def test_help_mentions_every_option(run, monkeypatch):
     code, out, _ = run("evaluate", "--help")
     assert code == 0
     flat = " ".join(re.sub(r"[│╭╮╰╯─]", " ", out).split())
-    configs = tadge.ReadOptions, tadge.WalkConfig, tadge.ModelConfig, tadge.TrainConfig
+    configs = tadge.ReadOptions, tadge.WalkConfig, tadge.NetworkConfig, tadge.TrainConfig
     for one in [one for config in configs for one in options(config)]:
         assert f"--{one.name.replace('_', '-')}" in out, one.name
     for flag in (

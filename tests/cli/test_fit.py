@@ -69,7 +69,7 @@ def test_the_command_is_the_public_call(fitted, folder):
     graph = tadge.read_events(folder / "events.csv", quiet=True)
     model = TADGE(
         tadge.WalkConfig(num_walks=200, min_length=2, max_length=4),
-        tadge.ModelConfig(dim=8, heads=2, blocks=1),
+        tadge.NetworkConfig(dim=8, heads=2, blocks=1),
         tadge.TrainConfig(epochs=2, batch_size=80, window=5, window_step=4, init="random", precision="float32"),
         seed=5,
     ).fit(graph, progress=False)
@@ -214,7 +214,7 @@ def test_resume_with_other_options_is_refused_while_the_run_is_not_done(run, fol
 def test_help_mentions_every_option(run, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     for command, configs in (
-        ("fit", (tadge.ReadOptions, tadge.WalkConfig, tadge.ModelConfig, tadge.TrainConfig)),
+        ("fit", (tadge.ReadOptions, tadge.WalkConfig, tadge.NetworkConfig, tadge.TrainConfig)),
         ("embed", (tadge.ReadOptions,)),
     ):
         code, out, _ = run(command, "--help")
@@ -241,7 +241,7 @@ def test_every_option_reaches_the_model(run, folder):
     assert code == 0, err
     model = TADGE.load(folder / "odd")
     assert model.walks == tadge.WalkConfig(150, 3, 2, "future", "backward", "uniform")
-    assert model.model == tadge.ModelConfig(6, 1, 2, 0.1, "next", structure=False, residual=False)
+    assert model.model == tadge.NetworkConfig(6, 1, 2, 0.1, "next", structure=False, residual=False)
     train = model.train
     assert (train.epochs, train.batch_size, train.lr, train.window, train.window_step) == (1, 40, 0.01, 4, 2)
     assert (train.init, train.precision, train.negatives, train.weights) == ("random", "bfloat16", -1, (1, 0, 2, 0.5))

@@ -21,7 +21,7 @@ import torch
 import tadge
 from small import assert_same, forum, network, nothing, plain, snapshot, trainer, training, walking
 from tadge.embedding.checkpoint import Saver, read_checkpoint, restore, write_checkpoint
-from tadge.embedding.estimator import TADGE, fit_folder
+from tadge.embedding.estimator import TADGE
 from tadge.storage.folder import has_folder, read_folder
 from tadge.walks import sample_walks
 
@@ -246,13 +246,13 @@ def test_a_full_disk_is_told_and_the_checkpoint_before_is_whole(tmp_path, monkey
     monkeypatch.setattr("tadge.embedding.checkpoint.write_folder", count)
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(tadge.InputError, match=r"cannot be written \(.*\); choose a folder that .* has room"):
-        fit_folder(model(), forum(), tmp_path, checkpoint_seconds=0)
+        model().fit_folder(forum(), tmp_path, checkpoint_seconds=0)
     monkeypatch.undo()
     assert written == [1, 2]
     assert read_folder(tmp_path, "checkpoint")[1]["position"]["total"] == 2
     assert not [path for path in tmp_path.iterdir() if path.name.endswith(".tmp")]
-    fit_folder(model(), forum(), tmp_path / "other")
-    fit_folder(model(), forum(), tmp_path, resume=True)
+    model().fit_folder(forum(), tmp_path / "other")
+    model().fit_folder(forum(), tmp_path, resume=True)
     assert files(tmp_path) == files(tmp_path / "other")
     assert not has_folder(tmp_path, "checkpoint")
 
@@ -262,7 +262,7 @@ def test_a_folder_that_cannot_be_written_is_told_before_training(tmp_path, monke
     monkeypatch.setattr("tadge.embedding.loop.Trainer.run", lambda *_: pytest.fail("it has begun to train"))
     for folder in (tmp_path / "file", tmp_path / "file" / "inside", "/proc/none"):
         with pytest.raises(tadge.InputError):
-            fit_folder(model(), forum(), folder)
+            model().fit_folder(forum(), folder)
 
 
 def files(folder):
@@ -274,9 +274,9 @@ def files(folder):
 
 def test_what_a_killed_end_leaves_behind_goes_with_the_next_resume(tmp_path, monkeypatch):
     """Killed when the model was saved and the list of the checkpoint's files was gone, but not yet the files."""
-    fit_folder(model(), forum(), tmp_path)
+    model().fit_folder(forum(), tmp_path)
     (tmp_path / f"checkpoint-table-{'a' * 16}.safetensors").write_bytes(b"left")
-    fit_folder(model(), forum(), tmp_path, resume=True)
+    model().fit_folder(forum(), tmp_path, resume=True)
     assert sorted(path.name for path in tmp_path.iterdir()) == [*files(tmp_path), "model.json"]
 
 
@@ -284,20 +284,20 @@ def test_what_a_killed_end_leaves_behind_goes_with_the_next_resume(tmp_path, mon
 
 
 def test_an_interrupted_fit_keeps_the_best_and_goes_on_to_the_same_model(tmp_path, monkeypatch):
-    fit_folder(model(), forum(), tmp_path / "whole")
+    model().fit_folder(forum(), tmp_path / "whole")
 
     def interrupt(self, run):
         if run.position.total == 2 * len(run.batches) + 1:
             raise KeyboardInterrupt
 
     monkeypatch.setattr(Saver, "__call__", interrupt)
-    stopped = fit_folder(model(), forum(), tmp_path / "cut")
+    stopped = model().fit_folder(forum(), tmp_path / "cut")
     assert stopped.stopped_ == "interrupted"
     assert len(stopped.history_) == 2
     loaded = TADGE.load(tmp_path / "cut")
     assert np.array_equal(loaded.embed(), stopped.embed())
     monkeypatch.undo()
-    done = fit_folder(model(), forum(), tmp_path / "cut", resume=True)
+    done = model().fit_folder(forum(), tmp_path / "cut", resume=True)
     assert done.stopped_ == "done"
     assert files(tmp_path / "cut") == files(tmp_path / "whole")
     assert not has_folder(tmp_path / "cut", "checkpoint")
@@ -308,7 +308,7 @@ def test_an_interrupt_in_the_first_epoch_keeps_the_beginning(tmp_path, monkeypat
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Saver, "__call__", interrupt)
-    stopped = fit_folder(model(), forum(), tmp_path)
+    stopped = model().fit_folder(forum(), tmp_path)
     assert stopped.history_ == []
     assert np.isfinite(TADGE.load(tmp_path).embed()).all()
 
@@ -456,9 +456,9 @@ def test_ctrl_c_as_a_real_signal(events):
     assert json.loads(out)["stopped"] == "interrupted"
     assert np.isfinite(TADGE.load(folder).embed()).all()
     graph = tadge.read_events(events / "events.csv", quiet=True)
-    done = fit_folder(same_model(), graph, folder, resume=True)
+    done = same_model().fit_folder(graph, folder, resume=True)
     assert done.stopped_ == "done"
-    fit_folder(same_model(), graph, events / "never interrupted")
+    same_model().fit_folder(graph, events / "never interrupted")
     assert files(folder) == files(events / "never interrupted")
 
 
@@ -467,7 +467,7 @@ def same_model():
     train = {"epochs": 4, "batch_size": 60, "window": 5, "window_step": 4, "init": "random", "precision": "float32"}
     return TADGE(
         tadge.WalkConfig(num_walks=150, min_length=2, max_length=4),
-        tadge.ModelConfig(dim=8, heads=1, blocks=1, dropout=0.1),
+        tadge.NetworkConfig(dim=8, heads=1, blocks=1, dropout=0.1),
         tadge.TrainConfig(**train, resample=True, forecast_steps=0),
         seed=3,
     )

@@ -10,7 +10,7 @@ from sklearn.metrics import roc_auc_score
 import tadge
 from tadge.features.pairs import timed_pairs
 
-SHAPE, TRAINING = tadge.ModelConfig(dim=64, heads=2, blocks=2), tadge.TrainConfig(epochs=10, lr=2e-3, batch_size=100)
+SHAPE, TRAINING = tadge.NetworkConfig(dim=64, heads=2, blocks=2), tadge.TrainConfig(epochs=10, lr=2e-3, batch_size=100)
 
 
 @pytest.fixture(scope="module")

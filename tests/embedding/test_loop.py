@@ -9,12 +9,12 @@ import threading
 import numpy as np
 import pytest
 import torch
+from tadge.embedding.precision import faster_precision
 
 import tadge
 from small import assert_same, forum, nothing, plain, snapshot, trainer
 from tadge.embedding import precision
 from tadge.embedding.loop import LAST_LR, Trainer
-from tadge.embedding.precision import faster_precision
 from tadge.network.training_model import LOSSES
 
 

@@ -102,7 +102,7 @@ def make(**shape):
     train = tadge.TrainConfig(
         batch_size=400, init="random", precision="float32", window=5, window_step=4, epochs=1, forecast_steps=0
     )
-    return TADGE(tadge.WalkConfig(num_walks=1000, min_length=2), tadge.ModelConfig(**shape), train)
+    return TADGE(tadge.WalkConfig(num_walks=1000, min_length=2), tadge.NetworkConfig(**shape), train)
 
 def resident():
     with open("/proc/self/status") as lines:

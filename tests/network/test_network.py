@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from tadge.config import ModelConfig
+from tadge.config import NetworkConfig
 from tadge.network.attention import within_walks
 from tadge.network.network import Network
 from tadge.network.packing import Packing
@@ -16,7 +16,7 @@ MAX_LENGTH = 6
 
 def make(queries="next", structure=True, blocks=2, heads=2, dim=3, seed=0, **further):
     torch.manual_seed(seed)
-    config = ModelConfig(
+    config = NetworkConfig(
         dim=dim, heads=heads, blocks=blocks, dropout=0.0, queries=queries, structure=structure, **further
     )
     network = Network(config, MAX_LENGTH).double()
@@ -251,7 +251,7 @@ def test_without_times_it_is_as_if_no_edge_took_any(queries):
 
 def test_dropout_only_in_training():
     torch.manual_seed(0)
-    network = Network(ModelConfig(dim=8, heads=1, blocks=1, dropout=0.5), MAX_LENGTH)
+    network = Network(NetworkConfig(dim=8, heads=1, blocks=1, dropout=0.5), MAX_LENGTH)
     packing = Packing.of(LENGTHS)
     arguments = (torch.randn(packing.num_rows, 8), torch.zeros(packing.num_rows), torch.randn(8), packing, WINDOWS)
     assert not torch.equal(network(*arguments).nodes, network(*arguments).nodes)

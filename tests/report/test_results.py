@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tadge.config import ModelConfig, TrainConfig, WalkConfig
+from tadge.config import NetworkConfig, TrainConfig, WalkConfig
 from tadge.evaluation.result import Result, combine
 from tadge.report.results import results_page
 
@@ -45,7 +45,11 @@ def test_a_single_seed(tmp_path):
 def test_options_that_are_not_the_default_are_named(tmp_path):
     result = record(7, 0.25)
     train = asdict(TrainConfig(epochs=3, weights=(1.0, 2.0, 1.0, 10.0)))
-    result.config["model"] = {"walks": asdict(WalkConfig(num_walks=77)), "model": asdict(ModelConfig()), "train": train}
+    result.config["model"] = {
+        "walks": asdict(WalkConfig(num_walks=77)),
+        "model": asdict(NetworkConfig()),
+        "train": train,
+    }
     result.to_json(tmp_path / "one.json")
     said = "Options that are not the default: num_walks 77, epochs 3, weights [1.0, 2.0, 1.0, 10.0]."
     assert said in results_page(tmp_path)

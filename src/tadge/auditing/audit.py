@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tadge.arrays import Days, Ints
+from tadge.arrays import Days, Ints, NodeNumbers
 from tadge.auditing import worlds
 from tadge.auditing.findings import AuditReport, Finding, Tally
 from tadge.auditing.worlds import Canary, Questions, World
@@ -22,7 +22,7 @@ from tadge.evaluation.tasks import CALLS, can, name_of
 from tadge.graph import TemporalGraph
 from tadge.graph.inputs import check_kind
 from tadge.graph.past import history_of
-from tadge.progress import progress_bar
+from tadge.progress import Bars
 from tadge.seeding import check_seed, stream
 from tadge.units import Moment, date_text, moment, squash
 from tadge.walks.split import without_events
@@ -34,6 +34,7 @@ _TOLERANCE = Option("tolerance", float, 0.0, "largest difference between two ans
 
 DELETED, SCRAMBLED, EQUAL, ORDER = "future deleted", "future scrambled", "equal time stamps", "another order"
 CANARY, TRAINING = "canary", "test events in training"
+TOE_QUESTIONS = ({"unit": "squashed", "statistic": "mean"}, {"unit": "days", "statistic": "median"})
 Answers = npt.NDArray[Any]
 Step = Callable[[], None]
 
@@ -84,7 +85,7 @@ def audit(
         train = method.graph_
     history = without_events(graph, np.ones(graph.num_events, np.bool_))[0]  # a part of a graph has ToVs from before it
     auditor = _Auditor(method, asked, history, queries, check_seed(seed), tolerance)
-    with progress_bar(f"audit of {auditor.name}", progress is not False) as show:
+    with Bars(progress).part(f"audit of {auditor.name}") as show:
         num_cuts = auditor.run(cuts, show)
     findings, notes = auditor.findings, auditor.notes
     for call in CALLS:
@@ -200,18 +201,22 @@ class _Auditor:
         """Ask one call; ToE in both units, of which comes the mean, squashed: a change in either shows."""
         if call != "predict_toe":
             return self._answer(twin, call, graph, src, dst, at)
-        squashed, days = (self._answer(twin, call, graph, src, dst, at, squashed=unit) for unit in (True, False))
+        squashed, days = (self._answer(twin, call, graph, src, dst, at, **asked) for asked in TOE_QUESTIONS)
         return (squashed + squash(days.astype(np.float64))) / 2
 
     def _answer(
-        self, twin: Any, call: str, graph: TemporalGraph, src: Ints, dst: Ints, at: Days, **unit: bool
+        self, twin: Any, call: str, graph: TemporalGraph, src: Ints, dst: Ints, at: Days, **unit: str
     ) -> Answers:
         """Ask one call, and look at what comes back: (n,) numbers, or (2 n, D) for `embed` of both ends."""
         try:
             if call == "embed":
-                answer = twin.embed(np.concatenate([src, dst]), np.concatenate([at, at]), graph=graph, **self.quiet)
+                answer = twin.embed(
+                    NodeNumbers(np.concatenate([src, dst])), np.concatenate([at, at]), graph=graph, **self.quiet
+                )
             else:
-                answer = getattr(twin, call)(src.copy(), dst.copy(), at.copy(), graph=graph, **unit)
+                answer = getattr(twin, call)(
+                    NodeNumbers(src.copy()), NodeNumbers(dst.copy()), at.copy(), graph=graph, **unit
+                )
             array: Answers = np.asarray(answer.detach().cpu() if hasattr(answer, "detach") else answer)
         except (TadgeError, MemoryError):
             raise

@@ -14,6 +14,7 @@ from tadge.arrays import Days, Ints
 from tadge.features.pairs import Pairs, timed_pairs
 from tadge.features.plain import joined_to, pair_features
 from tadge.graph import TemporalGraph
+from tadge.protocols import Statistic, Unit
 from tadge.seeding import check_seed, stream
 from tadge.units import unsquash
 
@@ -51,7 +52,14 @@ class ToeRule:
         return self
 
     def predict_toe(
-        self, src: npt.ArrayLike, dst: npt.ArrayLike, at: npt.ArrayLike, *, graph: TemporalGraph, squashed: bool = False
+        self,
+        src: npt.ArrayLike,
+        dst: npt.ArrayLike,
+        at: npt.ArrayLike,
+        *,
+        graph: TemporalGraph,
+        unit: Unit = "days",
+        statistic: Statistic = "mean",
     ) -> Days:
         """Guess how long it takes until src links to dst, (n,) days since dst last joined.
 
@@ -60,11 +68,12 @@ class ToeRule:
             dst: (n,) node numbers.
             at: (n,) days: nothing later is looked at.
             graph: what happened, with the nodes of the graph it was fitted to.
-            squashed: return 2 arctan(days) / pi instead.
+            unit: "days", or "squashed": 2 arctan(days) / pi.
+            statistic: these have one prediction, and give it for both.
         """
         one, other = np.asarray(src, np.int64), np.asarray(dst, np.int64)
         guess = np.clip(self._guess(graph, one, other, np.asarray(at, np.float64)), 0.0, self.longest_)
-        return guess if squashed else unsquash(guess)
+        return guess if unit == "squashed" else unsquash(guess)
 
     def _learn(self, graph: TemporalGraph, asked: Pairs) -> None:
         """Learn more than the mean, where a rule has more."""

@@ -10,10 +10,11 @@ import numpy.typing as npt
 
 from tadge.arrays import Days, Ints
 from tadge.baselines.toe import LATEST, NOTHING
-from tadge.config import ModelConfig
+from tadge.config import NetworkConfig
 from tadge.deepwalk.initialise import initial_vectors
 from tadge.features.pairs import timed_pairs
 from tadge.graph import TemporalGraph
+from tadge.protocols import Statistic, Unit
 from tadge.seeding import check_seed
 from tadge.units import unsquash
 
@@ -40,7 +41,7 @@ class DeepWalk:
     name = "DeepWalk"
 
     def __init__(self, seed: int = 0, dim: int | None = None) -> None:
-        self.seed, self.dim = check_seed(seed), ModelConfig().dim if dim is None else dim
+        self.seed, self.dim = check_seed(seed), NetworkConfig().dim if dim is None else dim
 
     def fit(self, graph: TemporalGraph, events: npt.ArrayLike | None = None) -> Self:
         """Learn vectors from a graph, and ToE from its events.
@@ -72,12 +73,19 @@ class DeepWalk:
         return scores
 
     def predict_toe(
-        self, src: npt.ArrayLike, dst: npt.ArrayLike, at: npt.ArrayLike, *, graph: TemporalGraph, squashed: bool = False
+        self,
+        src: npt.ArrayLike,
+        dst: npt.ArrayLike,
+        at: npt.ArrayLike,
+        *,
+        graph: TemporalGraph,
+        unit: Unit = "days",
+        statistic: Statistic = "mean",
     ) -> Days:
         """Guess how long it takes until src links to dst, (n,) days, or squashed; the moment is not looked at."""
         sums = self._sum(np.asarray(src, np.int64), np.asarray(dst, np.int64))
         guess = np.clip(sums @ self.head_[:-1] + self.head_[-1], 0.0, self.longest_)
-        return guess if squashed else unsquash(guess)
+        return guess if unit == "squashed" else unsquash(guess)
 
     def _sum(self, src: Ints, dst: Ints) -> npt.NDArray[np.float32]:
         return self.vectors_[src] + self.vectors_[dst]

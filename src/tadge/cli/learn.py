@@ -22,7 +22,7 @@ from tadge.cli.frame import (
     read_graph,
     takes,
 )
-from tadge.config import ModelConfig, TrainConfig, WalkConfig
+from tadge.config import NetworkConfig, TrainConfig, WalkConfig
 from tadge.errors import ConfigError
 from tadge.io.options import ReadOptions
 
@@ -50,7 +50,7 @@ def walk(
 
     Example: tadge walk edges.csv --out walks.parquet --num-walks 10000
     """
-    from tadge.progress import progress_bar
+    from tadge.progress import Bars
     from tadge.walks.store import check_name, write_walks
 
     if lengths:
@@ -60,7 +60,7 @@ def walk(
         raise ConfigError("no file to write", cure="say --out walks.parquet, or --lengths for a report")
     check_name(out)
     graph, _, _ = read_graph(file, reading, quiet)
-    with progress_bar("walks", not quiet) as show:
+    with Bars(False if quiet else None).part("walks") as show:
         written = write_walks(
             *(graph, out, walking, seed),
             resume=resume,
@@ -92,13 +92,13 @@ def _walk_lengths(
 
 
 @app.command()
-@takes(reading=ReadOptions, walking=WalkConfig, network=ModelConfig, training=TrainConfig)
+@takes(reading=ReadOptions, walking=WalkConfig, network=NetworkConfig, training=TrainConfig)
 def fit(
     file: EventsFile,
     out: Annotated[Path, typer.Option(help="Folder for the model.")],
     reading: ReadOptions,
     walking: WalkConfig,
-    network: ModelConfig,
+    network: NetworkConfig,
     training: TrainConfig,
     seed: Annotated[int, typer.Option(help="The same seed gives the same model.")] = 0,
     resume: Annotated[bool, typer.Option("--resume", help="Go on where an earlier run stopped.")] = False,
@@ -117,7 +117,7 @@ def fit(
     """
     import torch
 
-    from tadge.embedding.estimator import TADGE, fit_folder
+    from tadge.embedding.estimator import TADGE
     from tadge.report.fit import render, summary
 
     if threads is not None:
@@ -125,7 +125,7 @@ def fit(
     graph, _, _ = read_graph(file, reading, quiet)
     model = TADGE(walking, network, training, seed, device=device)
     progress = None if not quiet else False
-    fit_folder(model, graph, out, resume=resume, checkpoint_seconds=checkpoint_seconds, progress=progress)
+    model.fit_folder(graph, out, resume=resume, checkpoint_seconds=checkpoint_seconds, progress=progress)
     found = summary(model) | {"path": str(out)}
     if as_json:
         print_json(found)

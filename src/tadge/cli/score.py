@@ -22,19 +22,19 @@ from tadge.cli.frame import (
     read_graph,
     takes,
 )
-from tadge.config import ModelConfig, TrainConfig, WalkConfig
+from tadge.config import NetworkConfig, TrainConfig, WalkConfig
 from tadge.io.options import ReadOptions
 
 LOOKS_AHEAD = 1  # the exit code of an audit that fails
 
 
 @app.command()
-@takes(reading=ReadOptions, walking=WalkConfig, network=ModelConfig, training=TrainConfig)
+@takes(reading=ReadOptions, walking=WalkConfig, network=NetworkConfig, training=TrainConfig)
 def evaluate(
     file: EventsFile,
     reading: ReadOptions,
     walking: WalkConfig,
-    network: ModelConfig,
+    network: NetworkConfig,
     training: TrainConfig,
     out: Annotated[Path, typer.Option(help="Folder for results, models and finished parts.")] = Path("results"),
     protocol: Annotated[

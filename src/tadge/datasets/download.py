@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO
 from tadge.datasets.places import by_hand, cache_folder, refusal, search
 from tadge.datasets.registry import DataFile, Dataset
 from tadge.errors import DatasetError
-from tadge.progress import progress_bar
+from tadge.progress import Bars
 
 if TYPE_CHECKING:
     from requests import Response
@@ -150,7 +150,7 @@ def downloaded(dataset: Dataset, file: DataFile, progress: bool) -> Iterator[Pat
     level = logger.level
     store = pooch.create(folder, "", registry={name: None}, urls={name: file.url}, retry_if_failed=RETRIES)
     try:
-        with progress_bar(dataset.name, progress, in_bytes=True) as report:
+        with Bars(None if progress else False, in_bytes=True).part(dataset.name) as report:
             download = _Download(dataset, file, report)
             logger.setLevel(logging.WARNING)
             yield Path(store.fetch(name, downloader=download))

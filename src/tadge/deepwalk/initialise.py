@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tadge.arrays import Ints, Nodes
-from tadge.config import ModelConfig, options
+from tadge.config import NetworkConfig, options
 from tadge.deepwalk import static
 from tadge.deepwalk.skipgram import LANES, LINE_BYTES, Packed, Table, alias_table, train_links, train_walks
 from tadge.errors import ConfigError
@@ -30,7 +30,7 @@ DRAWS = 200  # LINE: draws per link and order
 NOISE = 0.75  # negatives are drawn in proportion to this power of how often a node is seen
 BLOCK = 1_024  # walks between two reports
 CHUNK = 100_000  # draws between two reports
-_DIM = next(each for each in options(ModelConfig) if each.name == "dim")
+_DIM = next(each for each in options(NetworkConfig) if each.name == "dim")
 
 
 def initial_vectors(

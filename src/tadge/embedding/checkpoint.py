@@ -14,7 +14,7 @@ from tadge.embedding.tally import Tally
 from tadge.errors import InputError
 from tadge.storage.folder import read_folder, write_folder
 
-KIND = "checkpoint"
+CHECKPOINT = "checkpoint"
 Run = tuple[dict[str, dict[str, Tensor]], dict[str, Any]]  # the parts and the rest of a run on disk
 MOMENTS = ("step", "exp_avg", "exp_avg_sq")
 
@@ -39,7 +39,7 @@ def write_checkpoint(folder: str | PathLike[str], trainer: Trainer, about: dict[
     where = {name: getattr(position, name) for name in ("epoch", "step", "total", "best_epoch", "seconds", "history")}
     where["best"] = None if math.isinf(position.best) else position.best
     where["tally"] = position.tally.state()
-    write_folder(folder, KIND, parts, {"about": about, "precision": trainer.precision, "position": where})
+    write_folder(folder, CHECKPOINT, parts, {"about": about, "precision": trainer.precision, "position": where})
 
 
 class Saver:
@@ -69,7 +69,7 @@ class Saver:
 
 def read_checkpoint(folder: str | PathLike[str], about: dict[str, Any]) -> Run:
     """Read a run; complain where it is of other options, another seed or other data."""
-    parts, meta = read_folder(folder, KIND)
+    parts, meta = read_folder(folder, CHECKPOINT)
     check_about(meta["about"], about, folder)
     return parts, meta
 

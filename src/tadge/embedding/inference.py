@@ -6,23 +6,19 @@ so on nothing that is later than itself or at the same instant elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
-from tadge.arrays import Days, Ints
+from tadge.arrays import Days, Ints, Report, Vectors
 from tadge.graph import TemporalGraph
 from tadge.graph.chains import Chains, chains_of, joined_by, latest
 from tadge.network.network import Network
 from tadge.network.packing import Packing, PrefixTree
 from tadge.network.training_model import as_input
 from tadge.units import squash
-
-Vectors = npt.NDArray[np.float32]
-Report = Callable[[int, int], None]
 
 SHARE = 512  # occurrences in a row that are compared with the same ones: those right before all of them
 BLOCK = 1024  # occurrences embedded at once: bounds the memory

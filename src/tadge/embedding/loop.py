@@ -7,15 +7,12 @@ step's position. So the position is the random state: a run that goes on from a 
 from __future__ import annotations
 
 import math
-import resource
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,6 +26,7 @@ from tadge.embedding.source import WalkSource
 from tadge.embedding.table import BETAS, EPSILON, Table
 from tadge.embedding.tally import Tally
 from tadge.errors import TrainingError
+from tadge.machine import peak_memory_mb
 from tadge.network.training_model import LOSSES, Batch, LossOutput, TrainingModel, loss_weights
 from tadge.seeding import stream
 
@@ -270,11 +268,3 @@ def uncut() -> Iterator[None]:
             signal.signal(signal.SIGINT, before)
     if came:
         signal.raise_signal(signal.SIGINT)  # as it would have been handled
-
-
-def peak_memory_mb() -> float:
-    """Return the most memory this process has held, in megabytes."""
-    with suppress(OSError, IndexError, ValueError):  # Linux: the figure below would count the parent's as well
-        return int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) * 1024 / 1e6
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6

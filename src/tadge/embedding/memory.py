@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from pathlib import Path
 
-from tadge.config import ModelConfig, TrainConfig
+from tadge.config import NetworkConfig, TrainConfig
 from tadge.errors import ConfigError
 
 NUMBER = 4  # bytes of a float32
@@ -17,7 +15,7 @@ SCORE_COPIES = 8  # values per pair of a question and a candidate
 
 
 @dataclass(frozen=True)
-class Memory:
+class MemoryEstimate:
     """Hold the parts of an estimate, in bytes.
 
     Attributes:
@@ -40,33 +38,24 @@ class Memory:
         return f"about {self.total / 1e6:,.0f} MB beside the graph ({parts})"
 
 
-def estimate(num_nodes: int, num_weights: int, model: ModelConfig, train: TrainConfig, mean_length: float) -> Memory:
+def estimate(
+    num_nodes: int, num_weights: int, model: NetworkConfig, train: TrainConfig, mean_length: float
+) -> MemoryEstimate:
     """Estimate what training takes; walks and graph, which are there already, not counted."""
     rows = train.batch_size * mean_length
     candidates = rows + (num_nodes if train.negatives < 0 else train.negatives)
     inner = rows * model.heads * model.dim * (2 * model.blocks + 1 + model.structure) * INNER_COPIES
     scores = 3 * rows * candidates * SCORE_COPIES
-    return Memory(
+    return MemoryEstimate(
         table=TABLE_COPIES * (num_nodes + 2) * model.dim * NUMBER,
         weights=WEIGHT_COPIES * num_weights * NUMBER,
         batch=int(inner + scores) * NUMBER,
     )
 
 
-def available() -> int | None:
-    """Return the bytes of memory that can be had, or None where the system does not say."""
-    try:
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError, AttributeError):
-        return None
-
-
-def check_memory(need: Memory, have: int | None) -> None:
+def check_memory(need: MemoryEstimate, have: int) -> None:
     """Refuse what cannot fit, with advice on the largest part."""
-    if have is None or need.total <= have:
+    if need.total <= have:
         return
     largest = max(("table", "weights", "batch"), key=lambda name: getattr(need, name))
     advice = {

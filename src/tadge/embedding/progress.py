@@ -2,56 +2,30 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
-from rich.console import Console
-from rich.progress import BarColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.progress import Progress as Bars
+from rich.progress import TaskID
 
 from tadge.embedding.loop import Trainer
 from tadge.network.training_model import LOSSES
+from tadge.progress import Bars
 
 
-class Progress:
-    """Show a run on stderr.
+class TrainingBars(Bars):
+    """Show a training run on stderr.
 
     Args:
         wanted: whether to; None: where stderr is a terminal, or in a notebook.
     """
 
     def __init__(self, wanted: bool | None) -> None:
-        console = Console(stderr="ipykernel" not in sys.modules)
-        self.wanted = (console.is_terminal or console.is_jupyter) if wanted is None else wanted
-        columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[figures]}")
-        self.bars = Bars(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console, disable=not self.wanted)
+        super().__init__(wanted)
         self.task: TaskID | None = None
-        self.epochs = self.told = 0
-
-    def __enter__(self) -> Progress:
-        self.bars.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.bars.stop()
-
-    def say(self, text: str) -> None:
-        """Write a line above the bars."""
-        if self.wanted:
-            self.bars.console.print(text, highlight=False, markup=False)
-
-    @contextmanager
-    def part(self, title: str) -> Iterator[Callable[[int, int], None]]:
-        """Show another piece of work while it lasts; it reports what is done of how much."""
-        task = self.bars.add_task(title, total=None, figures="")
-        yield lambda done, total: self.bars.update(task, completed=done, total=total)
-        self.bars.remove_task(task)
+        self.epochs = self.shown_epochs = 0
 
     def begin(self, trainer: Trainer) -> None:
         """Begin with training, wherever the run stands."""
-        self.epochs, self.told = trainer.config.epochs, len(trainer.position.history)
+        self.epochs, self.shown_epochs = trainer.config.epochs, len(trainer.position.history)
         total = self.epochs * len(trainer.batches)
         self.task = self.bars.add_task("epoch", total=total, completed=trainer.position.total, figures="")
         self.say(f"{trainer.precision}, {len(trainer.sequences):,} walks, {len(trainer.source.held_out):,} held out")
@@ -61,9 +35,9 @@ class Progress:
         if not self.wanted or self.task is None:
             return
         position = trainer.position
-        for figures in position.history[self.told :]:
+        for figures in position.history[self.shown_epochs :]:
             self.say(epoch_line(figures))
-        self.told = len(position.history)
+        self.shown_epochs = len(position.history)
         if position.step:
             figures = position.tally.figures()
             speed = position.step * trainer.batches[0].size / max(position.seconds, 1e-9)
@@ -72,13 +46,13 @@ class Progress:
             self.bars.update(self.task, completed=position.total, description=title, figures=text)
 
 
-SHOWN = {"self F1": "self_f1", "edge F1": "edge_f1", "ToE RMSE": "toe_rmse"}
+SHOWN_FIGURES = {"self F1": "self_f1", "edge F1": "edge_f1", "ToE RMSE": "toe_rmse"}
 
 
 def epoch_line(figures: dict[str, Any]) -> str:
     """Write the figures of an epoch in a line."""
     shown = figures.get("held_out", figures)
-    scores = ", ".join(f"{label} {shown[name]:.3f}" for label, name in SHOWN.items() if name in shown)
+    scores = ", ".join(f"{label} {shown[name]:.3f}" for label, name in SHOWN_FIGURES.items() if name in shown)
     part = f"held out {shown['loss']:.3f}: " if "held_out" in figures else ""
     speed = f"{figures['walks_per_second']:,.0f} walks/s"
     return f"epoch {figures['epoch']}: loss {figures['loss']:.3f}; {part}{scores}; {speed}"

@@ -1,4 +1,4 @@
-"""A linear head for forecasts, learned from what a forecast can see.
+"""A linear head for forecasts (the form of Eq. 36), learned from what a forecast can see.
 
 In training, the projection of Eq. 36 meets edges whose ToE both ends have seen already. A forecast is asked when `dst`
 has just joined and the edge is still to come. So the same linear form is learned once more, by ridge regression, from
@@ -8,16 +8,15 @@ vectors as of that moment.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from tadge.arrays import Days
+from tadge.arrays import Days, Vectors
 
-MOST_PAIRS = 10_000
-PENALTIES: Days = 10.0 ** np.arange(-2.0, 6.0)  # per feature, on standardised features
+HEAD_PAIRS = 10_000  # edges it is learned from, at most
+PENALTIES: Days = 10.0 ** np.arange(-2.0, 6.0)  # on standardised features
 VALIDATION = 0.2  # the latest pairs, on which the penalty is chosen
 
 
-def ridge(features: npt.NDArray[np.float32], target: Days) -> Days:
+def learn_toe_head(features: Vectors, target: Days) -> Days:
     """Learn weights and, last, a constant, (F + 1,); the penalty is the best on the latest fifth.
 
     Args:
@@ -26,26 +25,25 @@ def ridge(features: npt.NDArray[np.float32], target: Days) -> Days:
     """
     if target.size == 0:
         return np.zeros(features.shape[1] + 1)
-    cut = max(1, round(target.size * (1 - VALIDATION)))
-    best = PENALTIES.size - 1
+    cut, penalty = max(1, round(target.size * (1 - VALIDATION))), PENALTIES[-1]
     if cut < target.size:
-        guesses = _fit(features[:cut], target[:cut], PENALTIES)
-        errors = [np.mean((apply_head(features[cut:], head) - target[cut:]) ** 2) for head in guesses]
-        best = int(np.argmin(errors))
-    return _fit(features, target, PENALTIES[best : best + 1])[0]
+        heads = [_ridge(features[:cut], target[:cut], penalty) for penalty in PENALTIES]
+        errors = [np.mean((apply_toe_head(features[cut:], head) - target[cut:]) ** 2) for head in heads]
+        penalty = PENALTIES[int(np.argmin(errors))]
+    return _ridge(features, target, penalty)
 
 
-def apply_head(features: npt.NDArray[np.float32], head: Days) -> Days:
-    """Guess from features, (n, F), with weights and a constant, (F + 1,)."""
+def apply_toe_head(features: Vectors, head: Days) -> Days:
+    """Predict from features, (n, F), with weights and a constant, (F + 1,)."""
     return features @ head[:-1] + head[-1]  # type: ignore[no-any-return]
 
 
-def _fit(features: npt.NDArray[np.float32], target: Days, penalties: Days) -> list[Days]:
-    """Solve the regression for every penalty, (F + 1,) each."""
-    mean, spread = features.mean(axis=0, dtype=np.float64), features.std(axis=0, dtype=np.float64)
-    spread = np.where(spread > 1e-12, spread, np.inf)  # what does not vary tells nothing
-    x = (features - mean) / spread
-    products, right = x.T @ x, x.T @ (target - target.mean())
-    ones = np.eye(x.shape[1])
-    weights = (np.linalg.solve(products + penalty * ones, right) / spread for penalty in penalties)
-    return [np.append(weight, target.mean() - mean @ weight) for weight in weights]
+def _ridge(features: Vectors, target: Days, penalty: float) -> Days:
+    """Solve the regression on standardised features, (F + 1,) in the unit of the features."""
+    from sklearn.linear_model import Ridge
+    from sklearn.preprocessing import StandardScaler
+
+    scaler = StandardScaler().fit(features.astype(np.float64))
+    ridge = Ridge(alpha=penalty).fit(scaler.transform(features.astype(np.float64)), target)
+    weights = ridge.coef_ / scaler.scale_
+    return np.append(weights, ridge.intercept_ - scaler.mean_ @ weights)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tadge.arrays import Days, Ints
+from tadge.arrays import Days, Ints, NodeNumbers
 from tadge.evaluation.figures import Columns
 from tadge.evaluation.metrics import f1_per_class, micro_f1
 from tadge.evaluation.tasks import EPSILONS, Method, checked, name_of
@@ -140,7 +140,7 @@ def rule_score(method: Method, edges: Edges, graph: TemporalGraph) -> Score:
         asks, asked = edges.nodes[one], edges.nodes[other]
         src, dst = np.where(end == 1, asks, asked), np.where(end == 1, asked, asks)
         at = np.full(src.size, graph.time[-1])
-        found = method.score_links(src, dst, at, graph=graph)
+        found = method.score_links(NodeNumbers(src), NodeNumbers(dst), at, graph=graph)
         return checked(found, src.shape, f"the link scores of {name_of(method)}", np.isnan)
 
     return score

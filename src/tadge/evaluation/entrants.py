@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from hashlib import blake2b
 from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
-from tadge.config import ModelConfig, TrainConfig, WalkConfig
-from tadge.embedding.estimator import TADGE, fit_folder
+from tadge.config import NetworkConfig, TrainConfig, WalkConfig
+from tadge.embedding.estimator import TADGE
 from tadge.errors import ConfigError, InputError
 from tadge.evaluation.show import Show
 from tadge.evaluation.tasks import CALLS, Method, can, name_of
@@ -21,7 +22,7 @@ from tadge.seeding import stream
 from tadge.units import date_text
 from tadge.walks.sampler import Walks
 
-CONFIGS = {WalkConfig: "walks", ModelConfig: "model", TrainConfig: "train"}
+CONFIGS = {WalkConfig: "walk_config", NetworkConfig: "network_config", TrainConfig: "train_config"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +76,7 @@ class Entrant:
             if folder is None:
                 method.fit(view, walks=walks, progress=show.progress)
             else:
-                fit_folder(method, view, folder, resume=True, walks=walks, progress=show.progress)
+                method.fit_folder(view, folder, resume=True, walks=walks, progress=show.progress)
             if method.stopped_ == "interrupted":
                 raise KeyboardInterrupt
         elif can(method, "fit"):
@@ -114,8 +115,7 @@ def describe(model: Method | None) -> dict[str, Any] | None:
     """Say what a model is, as plain values; None where it is not a TADGE."""
     if not isinstance(model, TADGE):
         return None
-    about = {"walks": asdict(model.walks), "model": asdict(model.model), "train": asdict(model.train)}
-    return about | {"seed": model.seed, "fitted_to": model.graph_.fingerprint if is_fitted(model) else None}
+    return model.about() | {"fitted_to": model.graph_.fingerprint if is_fitted(model) else None}
 
 
 def entrants(
@@ -171,7 +171,7 @@ def _rival(rival: str | Method, seed: int) -> Entrant:
 
 
 def _fresh(model: TADGE) -> TADGE:
-    return TADGE(model.walks, model.model, model.train, model.seed, device=model.device)
+    return clone(model)  # type: ignore[no-any-return]
 
 
 def check_unseen(model: Method | None, test_from: float) -> None:

@@ -19,7 +19,6 @@ import numpy as np
 import numpy.typing as npt
 
 from tadge.arrays import Ints
-from tadge.embedding.loop import peak_memory_mb
 from tadge.errors import InputError
 from tadge.evaluation import questions as ask
 from tadge.evaluation.classes import ClassQuestions, class_columns, class_questions, classify
@@ -42,6 +41,7 @@ from tadge.evaluation.tasks import (
 )
 from tadge.graph import TemporalGraph
 from tadge.graph.split import TimeSplit, split_by_time
+from tadge.machine import peak_memory_mb
 from tadge.storage.atomic import atomic_file
 from tadge.units import squash
 
@@ -223,8 +223,8 @@ def _ask(entrant: Entrant, plan: Plan, folder: Path | None, show: Show) -> Answe
 
 
 def _prepare(method: Method, plan: Plan, timed: Callable[..., Any]) -> None:
-    """Let a method that can do so embed a graph once, where its vectors are asked for: forecasts of pairs use none."""
-    if can(method, "prepare") and (plan.classes is not None or getattr(method, "forecaster_", None) is None):
+    """Let a method that can do so embed a graph once."""
+    if can(method, "prepare"):
         timed("preparing", lambda report: method.prepare(plan.graph, progress=False))
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tadge.arrays import Days, Ints
+from tadge.arrays import Days, Ints, NodeNumbers
 from tadge.config import WalkConfig
 from tadge.embedding.estimator import TADGE
 from tadge.errors import InputError
@@ -100,8 +100,8 @@ def judge(
         folder: where models are kept, so that the work can go on after a stop.
         report: shows progress.
     """
-    show, model = report or Show(False), _without_forecasts(model)
-    plan = make_plan(graph, model.walks if isinstance(model, TADGE) else WalkConfig(), tasks, labels, seed)
+    show = report or Show(False)
+    plan = make_plan(graph, model.walk_config if isinstance(model, TADGE) else WalkConfig(), tasks, labels, seed)
     _check_unseen(model, plan.split)
     result = Result("paper")
     taking_part, result.notes = entrants(model, methods, control, seed)
@@ -140,13 +140,6 @@ def make_plan(graph: TemporalGraph, config: WalkConfig, tasks: tuple[str, ...], 
     early, test = edges_of(choose, graph, rng), edges_of(split.test, graph, rng)
     classes = None if labels is None or "classes" not in tasks else class_parts(labels, learn, choose, split.test)
     return Plan(graph, split, learn, choose, rehearsal, early, test, classes, tasks, seed)
-
-
-def _without_forecasts(model: Method | None) -> Method | None:
-    """Spare a TADGE that is still to be fitted what nobody asks here."""
-    if not isinstance(model, TADGE) or is_fitted(model):
-        return model
-    return TADGE(model.walks, model.model, replace(model.train, forecast_steps=0), model.seed, device=model.device)
 
 
 def _check_unseen(model: Method | None, split: WalkSplit) -> None:
@@ -251,7 +244,14 @@ def _toe(name: str, method: Method, plan: Plan) -> Days | None:
         found = checked(method.predict_walk_toe(walks), shape, what, lambda each: not_finite(each) & asked)
         return found[edges.walk, edges.step]
     if can(method, "predict_toe"):
-        guess = method.predict_toe(edges.src, edges.dst, edges.joined, graph=plan.graph, squashed=True)
+        guess = method.predict_toe(
+            NodeNumbers(edges.src),
+            NodeNumbers(edges.dst),
+            edges.joined,
+            graph=plan.graph,
+            unit="squashed",
+            statistic="mean",
+        )
         return checked(guess, edges.toe.shape, what, not_finite)
     return None
 

@@ -12,7 +12,6 @@ from typing import Any
 
 from tadge.arrays import Ints
 from tadge.config import Option
-from tadge.embedding.loop import peak_memory_mb
 from tadge.errors import ConfigError, InputError
 from tadge.evaluation import forecast
 from tadge.evaluation.classes import as_labels
@@ -23,6 +22,7 @@ from tadge.evaluation.show import Show
 from tadge.evaluation.tasks import TASKS, Method, check_tasks, name_of
 from tadge.graph import TemporalGraph
 from tadge.graph.inputs import check_kind
+from tadge.machine import peak_memory_mb
 from tadge.seeding import check_seed
 
 PROTOCOLS = ("forecast", "paper")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tadge.arrays import Days, Ints
+from tadge.arrays import Days, Ints, NodeNumbers
 from tadge.embedding.estimator import TADGE
 from tadge.errors import ConfigError, InputError
 from tadge.evaluation.figures import Columns
@@ -26,6 +26,7 @@ Report = Callable[[int, int], None]
 
 CALLS = ("embed", "score_links", "predict_toe")
 TASKS = ("toe", "links", "who-and-when", "classes")
+ASKED = {True: {"unit": "squashed", "statistic": "mean"}, False: {"unit": "days", "statistic": "median"}}
 FIRST = 10  # who-and-when: how far up the target must be ranked
 EPSILONS = tuple(round(0.05 * k, 2) for k in range(1, 11))  # who-and-when: how far off the squashed ToE may be
 MAIN = {"toe": "rmse", "links": "mrr", "who-and-when": "within 0.25", "classes": "macro-f1"}
@@ -65,7 +66,7 @@ def rank_links(method: Method, questions: LinkQuestions, kind: str, report: Repo
     ranks = np.empty(len(questions))
     for cut, answers in questions.blocks(kind, pairs):
         src, at = (np.repeat(column[cut], answers.shape[1]) for column in (questions.src, questions.at))
-        scores = method.score_links(src, answers.reshape(-1), at, graph=questions.graph)
+        scores = method.score_links(NodeNumbers(src), NodeNumbers(answers.reshape(-1)), at, graph=questions.graph)
         scores = checked(scores, (src.size,), f"the link scores of {name_of(method)}", np.isnan)
         ranks[cut] = mean_ranks(scores.reshape(answers.shape))
         report(cut.stop, len(questions))
@@ -79,8 +80,8 @@ def guess_toe(
     guess = np.empty(len(questions))
     for first in range(0, len(questions), pairs):
         cut = slice(first, min(first + pairs, len(questions)))
-        asked = questions.src[cut], questions.dst[cut], questions.at[cut]
-        found = method.predict_toe(*asked, graph=graph, squashed=squashed)
+        asked = NodeNumbers(questions.src[cut]), NodeNumbers(questions.dst[cut]), questions.at[cut]
+        found = method.predict_toe(*asked, graph=graph, **ASKED[squashed])
         guess[cut] = checked(found, asked[0].shape, f"the guesses of ToE of {name_of(method)}", not_finite)
         report(cut.stop, len(questions))
     return guess
@@ -92,7 +93,7 @@ def vectors_of(method: Method, nodes: Ints, at: float, graph: TemporalGraph, rep
     quiet = {"progress": False} if isinstance(method, TADGE) else {}
     for first in range(0, nodes.size, step):
         some = nodes[first : first + step]
-        found = np.asarray(method.embed(some, np.full(some.size, at), graph=graph, **quiet))
+        found = np.asarray(method.embed(NodeNumbers(some), np.full(some.size, at), graph=graph, **quiet))
         shape = (some.size, found.shape[1] if found.ndim == 2 else 1)
         parts.append(checked(found, shape, f"the vectors of {name_of(method)}", not_finite))
         report(first + some.size, nodes.size)

@@ -1,105 +1,264 @@
-"""Answer for pairs as of any moment, once learned."""
+"""Forecaster: who links to whom and after how long, from what both nodes had done by a moment."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import asdict, fields
+from os import PathLike
+from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 import torch
+from sklearn.base import BaseEstimator
 from torch import Tensor
 from torch.nn import functional
 
-from tadge.arrays import Days, Ints
+from tadge.arrays import Days, NodeNumbers, Vectors
+from tadge.config import ForecastConfig, Option
+from tadge.errors import InputError, NotFittedError
 from tadge.features.memory import NUM_SCALES, WIDTH, Scales, memory_of, pair_columns
 from tadge.features.timing import toe_columns
 from tadge.forecasting.learn import learn_links, learn_toe
-from tadge.forecasting.link_scorer import LinkHead
+from tadge.forecasting.link_scorer import LinkScorer
 from tadge.forecasting.trees import Trees
-from tadge.graph import TemporalGraph
+from tadge.graph.chains import last_joined
+from tadge.graph.graph import TemporalGraph
+from tadge.graph.inputs import Moments, NodeIds, check_kind, one_node, pairs_of
+from tadge.progress import Bars
+from tadge.protocols import Statistic, Unit, check_toe_question
+from tadge.seeding import check_seed
+from tadge.storage.estimator_folder import estimator_parts, write_estimator
+from tadge.storage.folder import has_folder, one_writer
+from tadge.units import Moment, squash, unsquash
 
-AT_ONCE = 1 << 14  # pairs answered for at once: bounds the memory
-ROWS = 16  # scored together: products of matrices may round what is left over otherwise, and who is alike would differ
+FORECASTER = "forecaster"  # the kind of its folder
+PAIRS_AT_ONCE = 1 << 14  # pairs answered for at once: bounds the memory
+ALIGNED_ROWS = 16  # rows are padded to a multiple: BLAS rounds leftover rows differently, so equal pairs could differ
+TREES = ("toe_mean", "toe_median")
+DEFAULT = ForecastConfig()
+K = Option("k", int, 10, "how many nodes", low=1)
 
-Part = Callable[[str], Any]  # a context that shows a piece of work by its title and gives a Report
 
+class Forecaster(BaseEstimator):  # type: ignore[misc]
+    """Forecast links from named columns of what both ends of a pair had done by a moment.
 
-@dataclass(frozen=True, eq=False)
-class Forecaster:
-    """Hold what was learned about pairs.
+    A small network ranks targets, boosted trees predict how long an edge takes. No walk is taken and no vector is
+    learned: for vectors see `TADGE`.
+
+    Args:
+        config: how it learns.
+        seed: the same seed gives the same answers.
 
     Attributes:
-        scales: what is a short and what is a long time.
-        links: scores links.
-        toe: guess squashed ToEs, their mean.
-        toe_median: guess their median: half of such links come sooner.
+        graph_: the graph it was fitted to.
+        scales_: what is a short and what is a long time in it.
+        links_: the network that scores links.
+        toe_mean_: trees that predict the mean of the squashed ToE.
+        toe_median_: trees that predict its median.
     """
 
-    scales: Scales
-    links: LinkHead
-    toe: Trees
-    toe_median: Trees
+    name = "Forecaster"
 
-    @classmethod
-    def learn(cls, graph: TemporalGraph, steps: int, seed: int, part: Part) -> Forecaster:
-        """Learn from a graph; the network that scores links in at most as many steps."""
+    def __init__(self, config: ForecastConfig = DEFAULT, seed: int = 0) -> None:
+        self.config = config
+        self.seed = seed
+
+    # -- learning -----------------------------------------------------------------------------------------------------
+
+    def fit(self, graph: TemporalGraph, y: None = None, *, progress: bool | None = None) -> Self:
+        """Learn from a graph; about a minute for 36,000 events on two cores.
+
+        Args:
+            graph: what happened.
+            y: not used; scikit-learn's convention.
+            progress: whether to show a progress bar; by default where somebody can see it.
+        """
+        check_kind(graph, TemporalGraph, "graph")
+        check_kind(self.config, ForecastConfig, "config")
+        seed = check_seed(self.seed)
+        if not graph.num_events:
+            raise InputError("nothing to learn from", expected="a graph with events", found="none", where="graph")
         scales = Scales.of(graph)
-        with part("who links to whom") as report:
-            links = learn_links(graph, scales, steps, seed, report)
-        with part("how long edges take"):
-            toe = learn_toe(graph, scales, seed)
-        return cls(scales, links, *toe)
+        with Bars(progress) as bars:
+            with bars.part("who links to whom") as report:
+                links = learn_links(graph, scales, self.config, seed, report)
+            with bars.part("how long edges take"):
+                toe_mean, toe_median = learn_toe(graph, scales, self.config, seed)
+        self._keep(graph, scales, links, toe_mean, toe_median)
+        return self
+
+    def fit_folder(
+        self, graph: TemporalGraph, folder: str | PathLike[str], *, resume: bool = False, progress: bool | None = None
+    ) -> Self:
+        """Learn from a graph and save into a folder; with resume, take what is there where it is of the same run."""
+        if resume and has_folder(folder, FORECASTER):
+            kept = type(self).load(folder)
+            if kept.about() == self.about() and kept.graph_.fingerprint == graph.fingerprint:
+                self._keep(graph, kept.scales_, kept.links_, kept.toe_mean_, kept.toe_median_)
+                return self
+        with one_writer(folder):
+            self.fit(graph, progress=progress)
+            self.save(folder)
+        return self
+
+    def _keep(
+        self, graph: TemporalGraph, scales: Scales, links: LinkScorer, toe_mean: Trees, toe_median: Trees
+    ) -> None:
+        self.graph_, self.scales_, self.links_ = graph, scales, links
+        self.toe_mean_, self.toe_median_ = toe_mean, toe_median
+        self._largest_toe = float(squash(graph.toe_values().max(initial=0.0)))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "links_")
+
+    # -- answers ------------------------------------------------------------------------------------------------------
 
     @torch.inference_mode()
-    def score_links(self, graph: TemporalGraph, src: Ints, dst: Ints, at: Days) -> npt.NDArray[np.float32]:
-        """Score links as of moments, (n,) each, as (n,) float32: higher is likelier."""
-        memory, found, threads = memory_of(graph, self.scales), np.empty(src.size, np.float32), torch.get_num_threads()
-        for cut in _cuts(src.size):
-            columns = torch.from_numpy(pair_columns(memory, src[cut], dst[cut], at[cut], threads))
-            filled = functional.pad(columns, (0, 0, 0, -len(columns) % ROWS))
-            found[cut] = self.links(filled)[: len(columns)].numpy()
-        return found
+    def score_links(
+        self,
+        src: NodeIds,
+        dst: NodeIds,
+        at: Moments = None,
+        *,
+        before: Moments = None,
+        graph: TemporalGraph | None = None,
+    ) -> Vectors:
+        """Score links src -> dst, (n,): unnormalised log-probabilities, to be compared for the same src and moment.
 
-    def guess_toe(self, graph: TemporalGraph, src: Ints, dst: Ints, at: Days, *, median: bool = False) -> Days:
-        """Guess squashed ToEs, (n,), of src -> dst, where dst has joined last at or before `at`."""
-        trees, found = self.toe_median if median else self.toe, np.empty(src.size)
-        for cut in _cuts(src.size):
-            asked = src[cut], dst[cut], at[cut]
-            found[cut] = trees.guess(toe_columns(graph, self.scales, *asked, torch.get_num_threads()))
-        return found
+        Args:
+            src: ids; one stands for all.
+            dst: ids; one stands for all.
+            at: days on the graph's clock or dates, one for all or one each: what happened until then, that moment
+                included, is known. The end of the graph by default.
+            before: instead of `at`: what happened at that very moment is not known. To ask about an event that is in
+                the graph, give its own time here.
+            graph: what happened, where that is more than the Forecaster was fitted to.
+        """
+        graph = self._graph(graph)
+        sources, targets, moments = pairs_of(graph, src, dst, at, before)
+        memory, threads = memory_of(graph, self.scales_), torch.get_num_threads()
+        scores = np.empty(sources.size, np.float32)
+        for cut in _cuts(sources.size):
+            columns = pair_columns(memory, sources[cut], targets[cut], moments[cut], threads)
+            rows = functional.pad(torch.from_numpy(columns), (0, 0, 0, -len(columns) % ALIGNED_ROWS))
+            scores[cut] = self.links_(rows)[: len(columns)].numpy()
+        return scores
+
+    def rank(
+        self,
+        src: Any,
+        at: Moment | None = None,
+        k: int = 10,
+        *,
+        before: Moment | None = None,
+        graph: TemporalGraph | None = None,
+    ) -> list[tuple[Any, float]]:
+        """List the `k` nodes that src is likeliest to link to next, as (id, probability), likeliest first.
+
+        The probabilities of all nodes (of all targets, in a bipartite graph) sum to 1: they suppose that src acts then.
+
+        Args:
+            src: an id.
+            at: as in `score_links`, one moment.
+            k: how many.
+            before: as in `score_links`.
+            graph: as in `score_links`.
+        """
+        graph = self._graph(graph)
+        source = NodeNumbers([one_node(graph, src, "src", "source")])
+        targets = NodeNumbers(np.arange(graph.num_sources, graph.num_nodes))
+        scores = self.score_links(source, targets, at, before=before, graph=graph).astype(np.float64)
+        probability = np.exp(scores - scores.max())
+        probability /= probability.sum()
+        best = np.argsort(-scores, kind="stable")[: K.check(k)]
+        return list(zip(graph.ids[targets[best]].tolist(), probability[best].tolist(), strict=True))
+
+    def predict_toe(
+        self,
+        src: NodeIds,
+        dst: NodeIds,
+        at: Moments = None,
+        *,
+        before: Moments = None,
+        graph: TemporalGraph | None = None,
+        unit: Unit = "days",
+        statistic: Statistic = "median",
+    ) -> Days:
+        """Predict how long it takes until src links to dst, (n,), counted from when dst last joined.
+
+        It supposes that the link comes. It is the prediction that could be made when dst joined, but never less than
+        the time that has passed since; what else happened in that time is not looked at.
+
+        Args:
+            src: ids; one stands for all.
+            dst: ids; one stands for all.
+            at: as in `score_links`; counted from when dst last joined at or before it.
+            before: as in `score_links`.
+            graph: as in `score_links`.
+            unit: "days", or "squashed": 2 arctan(days) / pi, the unit that the paper regresses.
+            statistic: "median": half of such links come sooner; or "mean", of the squashed ToE in either unit.
+        """
+        check_toe_question(unit, statistic)
+        graph = self._graph(graph)
+        sources, targets, moments = pairs_of(graph, src, dst, at, before)
+        joined = last_joined(graph, targets, moments)
+        passed = np.where(joined > -np.inf, moments - joined, 0.0)
+        moments = np.where(joined > -np.inf, joined, moments)
+        trees = self.toe_median_ if statistic == "median" else self.toe_mean_
+        squashed, threads = np.empty(sources.size), torch.get_num_threads()
+        for cut in _cuts(sources.size):
+            asked = sources[cut], targets[cut], moments[cut]
+            squashed[cut] = trees.predict(toe_columns(graph, self.scales_, *asked, threads))
+        squashed = np.maximum(np.clip(squashed, 0.0, self._largest_toe), squash(passed))
+        return squashed if unit == "squashed" else unsquash(squashed)
+
+    def _graph(self, graph: TemporalGraph | None) -> TemporalGraph:
+        if not hasattr(self, "graph_"):
+            raise NotFittedError("the Forecaster is not fitted", cure="call fit, or Forecaster.load a fitted one")
+        if graph is not None:
+            check_kind(graph, TemporalGraph, "graph")
+        return self.graph_ if graph is None else graph
 
     # -- disk ---------------------------------------------------------------------------------------------------------
 
-    def tensors(self) -> dict[str, Tensor]:
-        """Give all that was learned as tensors."""
-        found = {"scales": torch.tensor([self.scales.tick, *self.scales.lately], dtype=torch.float64)}
-        found |= {f"links.{key}": value for key, value in self.links.state_dict().items()}
-        for name in ("toe", "toe_median"):
-            trees = getattr(self, name)
-            found |= {f"{name}.{one.name}": torch.from_numpy(getattr(trees, one.name)) for one in fields(Trees)}
-        return found
+    def about(self) -> dict[str, Any]:
+        """Describe all options and the seed as plain values."""
+        return {"forecast": asdict(self.config), "seed": self.seed}
+
+    def save(self, folder: str | PathLike[str]) -> None:
+        """Write the Forecaster into a folder, beside a TADGE where there is one: safetensors and JSON."""
+        graph = self._graph(None)
+        learned = {"scales": torch.tensor([self.scales_.tick, *self.scales_.lately], dtype=torch.float64)}
+        learned |= {f"links.{key}": value for key, value in self.links_.state_dict().items()}
+        for name in TREES:
+            trees = getattr(self, f"{name}_")
+            learned |= {f"{name}.{part.name}": torch.from_numpy(getattr(trees, part.name)) for part in fields(Trees)}
+        write_estimator(folder, FORECASTER, graph, {"learned": learned}, self.about())
 
     @classmethod
-    def of(cls, tensors: dict[str, Tensor]) -> Forecaster:
-        """Build it again from `tensors`; a ValueError, KeyError, TypeError or RuntimeError where they do not fit."""
+    def load(cls, folder: str | PathLike[str]) -> Self:
+        """Read a Forecaster that `save` wrote; nothing in the folder is executed."""
+        with estimator_parts(folder, FORECASTER) as (graph, parts, meta):
+            forecaster = cls(ForecastConfig(**meta["forecast"]), check_seed(meta["seed"]))
+            forecaster._keep(graph, *_learned(parts["learned"], forecaster.config))
+        return forecaster
 
-        def own(name: str) -> dict[str, Tensor]:
-            return {key.partition(".")[2]: value for key, value in tensors.items() if key.startswith(f"{name}.")}
 
-        times = tensors["scales"]
-        if times.shape != (1 + NUM_SCALES,) or not bool((torch.isfinite(times) & (times > 0)).all()):
-            raise ValueError("not scales")
-        tick, *lately = times.tolist()
-        links = LinkHead(WIDTH)
-        links.load_state_dict(own("links"))
-        toe, median = (
-            Trees(**{part: value.numpy() for part, value in own(name).items()}).checked()
-            for name in ("toe", "toe_median")
-        )
-        return cls(Scales(tick, tuple(lately)), links.eval(), toe, median)
+def _learned(tensors: dict[str, Tensor], config: ForecastConfig) -> tuple[Scales, LinkScorer, Trees, Trees]:
+    """Build what was learned from tensors; a ValueError, KeyError, TypeError or RuntimeError where they do not fit."""
+
+    def under(name: str) -> dict[str, Tensor]:
+        return {key.partition(".")[2]: value for key, value in tensors.items() if key.startswith(f"{name}.")}
+
+    times = tensors["scales"]
+    if times.shape != (1 + NUM_SCALES,) or not bool((torch.isfinite(times) & (times > 0)).all()):
+        raise ValueError("not scales")
+    tick, *lately = times.tolist()
+    links = LinkScorer(WIDTH, config.hidden)
+    links.load_state_dict(under("links"))
+    mean, median = (Trees(**{part: value.numpy() for part, value in under(name).items()}).checked() for name in TREES)
+    return Scales(tick, tuple(lately)), links.eval(), mean, median
 
 
 def _cuts(size: int) -> Iterator[slice]:
-    return (slice(first, min(first + AT_ONCE, size)) for first in range(0, size, AT_ONCE))
+    return (slice(first, min(first + PAIRS_AT_ONCE, size)) for first in range(0, size, PAIRS_AT_ONCE))

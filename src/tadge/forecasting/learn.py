@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TypeVar
 
 import numba
 import numpy as np
@@ -13,32 +12,24 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from tadge.arrays import Days, Ints
+from tadge.arrays import Days, Ints, Report
+from tadge.config import ForecastConfig
 from tadge.features.memory import COLUMNS, WIDTH, Columns, Memory, Scales, memory_of, pair_columns
 from tadge.features.pairs import Pairs, timed_pairs
 from tadge.features.timing import TOE_WIDTH, toe_columns
-from tadge.forecasting.link_scorer import LinkHead
+from tadge.forecasting.link_scorer import LinkScorer
 from tadge.forecasting.trees import Trees
 from tadge.graph import TemporalGraph
-from tadge.seeding import stream
+from tadge.seeding import seeded, stream
 from tadge.units import squash, unsquash
 
-Report = Callable[[int, int], None]
-Head = TypeVar("Head", bound=nn.Module)
-
-EVENTS = 128  # links learned from in a step
-RANDOM, FORMER = 32, 16  # wrong targets of each: any node, and such that src has linked to before
-MOST_PAIRS = 1 << 16  # ToEs learned from
-EARLY = 0.1  # of the events: while there is hardly any past, nothing is asked
-RATE, DECAY = 2e-3, 0.01
-RECENT = 0.5  # later events count more: by a factor of e within this share of all
-PACES = {0.25: 1 / 6, 0.5: 1 / 3, 2.0: 1 / 3, 4.0: 1 / 6}  # how many times as long all takes, and how often
-FEW_MOMENTS = 256  # a clock that tells no more apart is told in steps, like years: these cannot go faster or slower
-BEFORE = COLUMNS.index("src to dst")
-PASSES = 10  # at most over all events, where there are few
+RESCALED = {0.25: 1 / 6, 0.5: 1 / 3, 2.0: 1 / 3, 4.0: 1 / 6}  # factors on all times: probability of each
+FEW_MOMENTS = 256  # a clock with no more distinct times counts in steps, like years: those cannot be rescaled
+FORTH = COLUMNS.index("src to dst")
+DRAWS = 4  # tries to draw a former target that was one by then
 
 
-def learn_links(graph: TemporalGraph, scales: Scales, steps: int, seed: int, report: Report) -> LinkHead:
+def learn_links(graph: TemporalGraph, scales: Scales, config: ForecastConfig, seed: int, report: Report) -> LinkScorer:
     """Learn to rank the target of every event above others, from what happened before it.
 
     Two questions are asked: which of some random nodes it is; and, of an event that repeats a link, which of the former
@@ -46,17 +37,18 @@ def learn_links(graph: TemporalGraph, scales: Scales, steps: int, seed: int, rep
     the second must not be asked: it would teach that what has been will not be again.
     """
     memory, rng = memory_of(graph, scales), np.random.default_rng(int(stream(seed, "links")))
-    head = seeded(lambda: LinkHead(WIDTH), seed, "link head")
+    count, num_random = config.batch_events, config.random_negatives
+    head = seeded(lambda: LinkScorer(WIDTH, config.hidden), seed, "link head")
 
     def batch() -> tuple[Tensor, Tensor]:
-        event = _later_more_often(rng, graph.num_events, EVENTS, EARLY)
+        event = _later_more_often(rng, graph.num_events, count, config)
         src, dst = graph.src[event].astype(np.int64), graph.dst[event].astype(np.int64)
         if not graph.directed and not graph.bipartite:
-            turn = rng.random(EVENTS) < 0.5
+            turn = rng.random(count) < 0.5
             src, dst = np.where(turn, dst, src), np.where(turn, src, dst)
         at = np.nextafter(graph.time[event], -np.inf)
-        anyone = rng.integers(graph.num_sources, graph.num_nodes, (EVENTS, RANDOM))
-        former = former_targets(memory, src, at, rng.random((EVENTS, FORMER, 4)))
+        anyone = rng.integers(graph.num_sources, graph.num_nodes, (count, num_random))
+        former = former_targets(memory, src, at, rng.random((count, config.former_negatives, DRAWS)))
         asked = np.concatenate([dst[:, None], anyone, former], axis=1)  # (B, C)
         wrong = (asked == dst[:, None]) | (asked < 0)
         wrong[:, 0] = False
@@ -65,74 +57,66 @@ def learn_links(graph: TemporalGraph, scales: Scales, steps: int, seed: int, rep
         columns = pair_columns(memory, *pairs).reshape(*asked.shape, -1)
         return torch.from_numpy(columns), torch.from_numpy(wrong)
 
-    head.standard.learn(torch.cat([batch()[0].flatten(0, 1) for _ in range(8)]))
-    for _ in descend(head, RATE, _enough(steps, graph.num_events, EVENTS), report):
+    head.normalise.learn(torch.cat([batch()[0].flatten(0, 1) for _ in range(8)]))
+    for _ in adamw_steps(head, config, _enough(config, graph.num_events), report):
         columns, wrong = batch()
         scores = head(columns).masked_fill(wrong, -torch.inf)  # (B, C)
-        one_of_any = functional.log_softmax(scores[:, : 1 + RANDOM], dim=1)[:, 0]
-        one_of_former = functional.log_softmax(torch.cat([scores[:, :1], scores[:, 1 + RANDOM :]], 1), dim=1)[:, 0]
-        repeat = columns[:, 0, BEFORE] > 0
+        one_of_any = functional.log_softmax(scores[:, : 1 + num_random], dim=1)[:, 0]
+        one_of_former = functional.log_softmax(torch.cat([scores[:, :1], scores[:, 1 + num_random :]], 1), dim=1)[:, 0]
+        repeat = columns[:, 0, FORTH] > 0
         (-(one_of_any + one_of_former * repeat).mean()).backward()  # type: ignore[no-untyped-call]
     return head.eval()
 
 
-def learn_toe(graph: TemporalGraph, scales: Scales, seed: int) -> tuple[Trees, Trees]:
+def learn_toe(graph: TemporalGraph, scales: Scales, config: ForecastConfig, seed: int) -> tuple[Trees, Trees]:
     """Learn how long edges take, each from what was known when its target joined: in the mean, and by the median."""
-    pairs = timed_pairs(graph, MOST_PAIRS, seed)
+    pairs = timed_pairs(graph, config.max_pairs, seed)
     if not pairs.toe.size:
         return Trees.none(), Trees.none()
     columns = toe_columns(graph, scales, pairs.src, pairs.dst, pairs.at)
-    weight = np.exp(np.arange(1 - pairs.toe.size, 1) / (RECENT * pairs.toe.size))
+    weight = np.exp(np.arange(1 - pairs.toe.size, 1) / (config.recency * pairs.toe.size))
     rows = columns, pairs.toe, weight
-    if graph.num_moments > FEW_MOMENTS:
-        other = at_other_paces(graph, scales, pairs, seed)
+    if config.rescale and graph.num_moments > FEW_MOMENTS:
+        other = rescaled_copies(graph, scales, pairs, seed)
         rows = np.concatenate([columns, other[0]]), np.concatenate([pairs.toe, other[1]]), np.tile(weight, 2)
-    mean, median = Trees.learn_each(
-        *rows, int(stream(seed, "trees") >> np.uint64(32)), ("squared_error", "absolute_error")
-    )
+    tree_seed = int(stream(seed, "trees") >> np.uint64(32))
+    mean, median = Trees.learn(*rows, config, tree_seed, ("squared_error", "absolute_error"))
     return mean, median
 
 
-def at_other_paces(graph: TemporalGraph, scales: Scales, pairs: Pairs, seed: int) -> tuple[Columns, Days]:
+def rescaled_copies(graph: TemporalGraph, scales: Scales, pairs: Pairs, seed: int) -> tuple[Columns, Days]:
     """See each edge again as if all had gone faster or slower: columns, (n, TOE_WIDTH), and squashed ToEs, (n,).
 
     So what is learned is how long edges take beside other spans, which holds where all slows down, rather than how
     long they took in those days.
     """
     rng, columns = np.random.default_rng(int(stream(seed, "paces"))), np.empty((pairs.toe.size, TOE_WIDTH), np.float32)
-    pace = rng.choice(list(PACES), pairs.toe.size, p=list(PACES.values()))
-    for factor in PACES:
+    pace = rng.choice(list(RESCALED), pairs.toe.size, p=list(RESCALED.values()))
+    for factor in RESCALED:
         own = np.flatnonzero(pace == factor)
         asked = pairs.src[own], pairs.dst[own], factor * pairs.at[own]
-        columns[own] = toe_columns(at_pace(graph, factor), scales, *asked)
+        columns[own] = toe_columns(rescaled(graph, factor), scales, *asked)
     return columns, squash(pace * unsquash(pairs.toe))
 
 
-def at_pace(graph: TemporalGraph, factor: float) -> TemporalGraph:
+def rescaled(graph: TemporalGraph, factor: float) -> TemporalGraph:
     """Let everything take so many times as long."""
     return replace(graph, time=factor * graph.time, toe=factor * graph.toe, tov_times=factor * graph.tov_times)
 
 
-def _enough(steps: int, count: int, batch: int) -> int:
-    """Take fewer steps where there is little to learn from."""
-    return min(steps, -(-PASSES * count // batch))
+def _enough(config: ForecastConfig, num_events: int) -> int:
+    """Count the steps to take: fewer where there is little to learn from."""
+    return min(config.steps, -(-config.passes * num_events // config.batch_events))
 
 
-def seeded(make: Callable[[], Head], seed: int, name: str) -> Head:
-    """Make a network with weights of its own random stream."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(int(stream(seed, name) >> np.uint64(1)))
-        return make()
-
-
-def descend(head: nn.Module, rate: float, steps: int, report: Report) -> Iterator[int]:
+def adamw_steps(head: nn.Module, config: ForecastConfig, steps: int, report: Report) -> Iterator[int]:
     """Yield before every step, which is then taken with the gradients that are there: a warm-up, then a cosine."""
-    optimiser = torch.optim.AdamW(head.parameters(), rate, weight_decay=DECAY)
+    optimiser = torch.optim.AdamW(head.parameters(), config.forecast_lr, weight_decay=config.weight_decay)
     warm = max(1, steps // 20)
     head.train()
     for step in range(steps):
         falling = (1 + math.cos(math.pi * step / steps)) / 2
-        optimiser.param_groups[0]["lr"] = rate * min(1.0, (step + 1) / warm) * falling
+        optimiser.param_groups[0]["lr"] = config.forecast_lr * min(1.0, (step + 1) / warm) * falling
         optimiser.zero_grad()
         yield step
         nn.utils.clip_grad_norm_(head.parameters(), 1.0)
@@ -140,9 +124,9 @@ def descend(head: nn.Module, rate: float, steps: int, report: Report) -> Iterato
         report(step + 1, steps)
 
 
-def _later_more_often(rng: np.random.Generator, size: int, count: int, early: float = 0.0) -> Ints:
-    """Draw places among `size` in order of time, (count,), later ones more often; none of the first share `early`."""
-    back = rng.exponential(RECENT, count) % (1.0 - early)
+def _later_more_often(rng: np.random.Generator, size: int, count: int, config: ForecastConfig) -> Ints:
+    """Draw events among `size` in order of time, (count,), later ones more often; none of the burn-in."""
+    back = rng.exponential(config.recency, count) % (1.0 - config.burn_in)
     return np.minimum(((1.0 - back) * size).astype(np.int64), size - 1)
 
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 
-class Standard(nn.Module):
+class Standardise(nn.Module):
     """Bring columns to mean 0 and spread 1, as found in what was learned from; nothing beyond 5 spreads."""
 
     mean: Tensor
@@ -29,15 +29,15 @@ class Standard(nn.Module):
         return ((columns - self.mean) / self.spread).clamp(-5.0, 5.0)
 
 
-class LinkHead(nn.Module):
+class LinkScorer(nn.Module):
     """Score how likely src links to dst now, from the columns of the pair."""
 
-    def __init__(self, width: int, hidden: int = 128) -> None:
+    def __init__(self, width: int, hidden: int) -> None:
         super().__init__()
-        self.standard = Standard(width)
+        self.normalise = Standardise(width)
         first, second = nn.Linear(width, hidden), nn.Linear(hidden, hidden)
         self.layers = nn.Sequential(first, nn.GELU(), second, nn.GELU(), nn.Linear(hidden, 1))
 
     def forward(self, columns: Tensor) -> Tensor:
         """Score pairs, (..., F), as (...)."""
-        return self.layers(self.standard(columns))[..., 0]  # type: ignore[no-any-return]
+        return self.layers(self.normalise(columns))[..., 0]  # type: ignore[no-any-return]

@@ -13,15 +13,11 @@ import numba
 import numpy as np
 
 from tadge.arrays import Days, Ints
+from tadge.config import ForecastConfig
 from tadge.features.memory import Columns
 from tadge.features.timing import TOE_WIDTH
 
-TREES = 300
-STEPS = 255  # in which the values of a column are told apart
-SETTINGS = {
-    **{"learning_rate": 0.03, "max_leaf_nodes": 31, "min_samples_leaf": 100, "l2_regularization": 10.0},
-    "max_features": 0.3,
-}
+BINS = 255  # at most, of the values of a column
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +28,7 @@ class Trees:
         base: what is added to the sum, (1,).
         start: (T,) the first node of each tree.
         column: (n,) which column a node looks at; -1 in a leaf.
-        least: (n,) up to which value it goes left.
+        threshold: (n,) up to which value it goes left.
         left: (n,) the node that follows then; `right` else.
         value: (n,) what a leaf answers.
     """
@@ -40,7 +36,7 @@ class Trees:
     base: Days
     start: Ints
     column: Ints
-    least: Days
+    threshold: Days
     left: Ints
     right: Ints
     value: Days
@@ -52,33 +48,41 @@ class Trees:
         return cls(np.full(1, 0.5), whole, whole, real, whole, whole, real)
 
     @classmethod
-    def learn(cls, columns: Columns, target: Days, weight: Days, seed: int, loss: str = "squared_error") -> Trees:
-        """Learn from columns, (n, F), without NaN, a target, (n,), and how much each row counts, (n,).
-
-        The loss makes them guess the mean, or, with "absolute_error", the median.
-        """
-        return cls.learn_each(columns, target, weight, seed, (loss,))[0]
-
-    @classmethod
-    def learn_each(
-        cls, columns: Columns, target: Days, weight: Days, seed: int, losses: Sequence[str]
+    def learn(
+        cls,
+        columns: Columns,
+        target: Days,
+        weight: Days,
+        config: ForecastConfig,
+        seed: int,
+        losses: Sequence[str] = ("squared_error",),
     ) -> tuple[Trees, ...]:
-        """Learn as in `learn`, once for each loss.
+        """Learn from columns, (n, F), without NaN, a target, (n,), and row weights, (n,), once for each loss.
 
-        Each column is seen in steps of our own: scikit-learn makes them from the weights, which takes long.
+        The loss "squared_error" makes them predict the mean, "absolute_error" the median. Columns are binned here:
+        scikit-learn would bin them by weight, which takes long.
         """
         from sklearn.ensemble import HistGradientBoostingRegressor
 
-        steps = [steps_of(column) for column in columns.T]
-        codes = [np.searchsorted(own, column) for own, column in zip(steps, columns.T, strict=True)]
+        edges = [bin_edges(column) for column in columns.T]
+        codes = [np.searchsorted(values, column) for values, column in zip(edges, columns.T, strict=True)]
         rows = np.stack(codes, axis=1).astype(np.float32)
-        settings = SETTINGS | {"max_iter": TREES, "early_stopping": False, "random_state": seed}
+        settings = {
+            "max_iter": config.trees,
+            "learning_rate": config.tree_lr,
+            "max_leaf_nodes": config.leaves,
+            "min_samples_leaf": config.leaf_samples,
+            "l2_regularization": config.leaf_penalty,
+            "max_features": config.tree_columns,
+            "early_stopping": False,
+            "random_state": seed,
+        }
         models = (HistGradientBoostingRegressor(loss=loss, **settings) for loss in losses)
-        return tuple(cls._copied(model.fit(rows, target, sample_weight=weight), steps) for model in models)
+        return tuple(cls._copied(model.fit(rows, target, sample_weight=weight), edges) for model in models)
 
     @classmethod
-    def _copied(cls, model: Any, steps: list[Columns]) -> Trees:
-        """Copy what scikit-learn learned from steps of columns, back to their values."""
+    def _copied(cls, model: Any, edges: list[Columns]) -> Trees:
+        """Copy what scikit-learn learned from the bins of columns, back to their values."""
         nodes = [each[0].nodes for each in model._predictors]
         start = np.cumsum([0, *(len(each) for each in nodes)])[:-1]
         shift = np.repeat(start, [len(each) for each in nodes])
@@ -87,15 +91,15 @@ class Trees:
         column = np.where(leaf, -1, every["feature_idx"]).astype(np.int64)
         left, right = (every[side].astype(np.int64) + shift for side in ("left", "right"))
         base = np.asarray(model._baseline_prediction, np.float64).reshape(1)
-        least = np.zeros(column.size)  # "up to step 3 and a half" is "up to the value of step 3"
+        threshold = np.zeros(column.size)  # "up to bin 3.5" is "up to the upper edge of bin 3"
         for node in np.flatnonzero(~leaf):
-            least[node] = steps[column[node]][int(every["num_threshold"][node])]
-        return cls(base, start, column, least, left, right, every["value"].copy())
+            threshold[node] = edges[column[node]][int(every["num_threshold"][node])]
+        return cls(base, start, column, threshold, left, right, every["value"].copy())
 
     def checked(self) -> Trees:
         """Return these trees; a ValueError where they would lead astray: what is read from a file may be anything."""
         size = self.column.size
-        whole, real = (self.start, self.column, self.left, self.right), (self.base, self.least, self.value)
+        whole, real = (self.start, self.column, self.left, self.right), (self.base, self.threshold, self.value)
         if any(each.dtype != np.int64 for each in whole) or any(each.dtype != np.float64 for each in real):
             raise ValueError("not the numbers of trees")
         if any(each.shape != (size,) for each in whole[1:] + real[1:]):
@@ -112,29 +116,29 @@ class Trees:
             raise ValueError("a tree has no answer")
         return self
 
-    def guess(self, columns: Columns) -> Days:
-        """Answer for rows of columns, (n, F), as (n,)."""
+    def predict(self, columns: Columns) -> Days:
+        """Predict for rows of columns, (n, F), as (n,)."""
         found = np.full(len(columns), self.base[0])
-        climb(self.start, self.column, self.least, self.left, self.right, self.value, columns, found)
+        predict_into(self.start, self.column, self.threshold, self.left, self.right, self.value, columns, found)
         return found
 
 
-def steps_of(column: Columns) -> Columns:
-    """Find at most STEPS values, the largest among them, that split a column into parts of about equal size."""
+def bin_edges(column: Columns) -> Columns:
+    """Find at most BINS values, the largest among them, that split a column into parts of about equal size."""
     values = np.unique(column)
-    if values.size <= STEPS:
+    if values.size <= BINS:
         return values
-    return np.unique(np.quantile(column, np.arange(1, STEPS + 1) / STEPS, method="inverted_cdf"))
+    return np.unique(np.quantile(column, np.arange(1, BINS + 1) / BINS, method="inverted_cdf"))
 
 
 @numba.njit(cache=True, nogil=True)
-def climb(
-    start: Ints, column: Ints, least: Days, left: Ints, right: Ints, value: Days, columns: Columns, found: Days
+def predict_into(
+    start: Ints, column: Ints, threshold: Days, left: Ints, right: Ints, value: Days, columns: Columns, found: Days
 ) -> None:
     """Add every tree's answer for every row."""
     for row in range(found.size):
         for root in start:
             node = root
             while column[node] >= 0:
-                node = left[node] if columns[row, column[node]] <= least[node] else right[node]
+                node = left[node] if columns[row, column[node]] <= threshold[node] else right[node]
             found[row] += value[node]

@@ -5,17 +5,18 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, replace
 from functools import cached_property
+from html import escape
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from tadge.arrays import Days, Ints, Nodes
+from tadge.arrays import Days, Ints, NodeNumbers, Nodes
 from tadge.errors import ConfigError, InputError
 from tadge.graph import kernels
-from tadge.graph.ids import Ids, as_id_column, encode
-from tadge.units import ABSURD_DAY, PER_DAY, Moment, is_unix, moment, squash, to_days, unit_name
+from tadge.graph.ids import Ids, as_id_column, as_lookup, encode, find_ids, nearest_ids
+from tadge.units import ABSURD_DAY, PER_DAY, Moment, date_text, is_unix, moment, squash, to_days, unit_name
 
 TOV_RULES = ("source", "any")
 CLOCKS = ("unix", "own")
@@ -176,51 +177,53 @@ class TemporalGraph:
         toe = self.toe if self.toe_reverse is None else np.concatenate([self.toe, self.toe_reverse])
         return toe[~np.isnan(toe)]
 
-    def node(self, node_id: object, side: str = "any") -> int:
-        """Find the node number of one of the user's ids.
+    def numbers(self, ids: Any, side: str = "any") -> NodeNumbers:
+        """Find the node numbers of the user's ids: (n,), or () of a single id.
 
         Args:
-            node_id: a whole number or a text, as in the file.
-            side: in a bipartite graph "source" or "target"; "any" takes whichever has it, sources first.
+            ids: one id or a list of them, integers or strings as in the file.
+            side: in a bipartite graph "source" or "target"; "any" looks on both, and complains where both have an id.
         """
         if side not in ("any", "source", "target"):
             raise ConfigError("unknown side", expected="any, source or target", found=repr(side), where="side")
-        cut = self.num_sources or self.num_nodes
-        if self.ids.dtype == object:
-            node_id = str(node_id)
-        elif isinstance(node_id, str) and node_id.strip().lstrip("-").isdecimal():
-            node_id = int(node_id)
-        sides = {"source": [(0, cut)], "target": [(cut if self.bipartite else 0, self.num_nodes)]}
-        for first, end in sides.get(side) or sides["source"] + sides["target"]:
-            number = self._find(node_id, first, end)
-            if number is not None:
-                return number
-        raise InputError("unknown node", expected=f"one of the graph's {self.num_nodes:,} ids", found=repr(node_id))
-
-    def _find(self, node_id: object, first: int, end: int) -> int | None:
-        ids = self.ids[first:end]
-        if not self._ids_sorted:
-            hits = np.flatnonzero(ids == node_id)
-            return first + int(hits[0]) if hits.size else None
-        try:
-            at = int(np.searchsorted(ids, node_id))  # type: ignore[call-overload]
-        except TypeError:
-            return None
-        return first + at if at < ids.size and ids[at] == node_id else None
+        wanted = as_lookup(ids, self.ids, "ids")
+        cut = self.num_sources if self.bipartite else self.num_nodes
+        sides = {"source": slice(0, cut), "target": slice(self.num_sources, self.num_nodes)}
+        numbers = np.full(wanted.size, -1, np.int64)
+        for name in (side,) if side != "any" else ("source", "target") if self.bipartite else ("source",):
+            part = sides[name]
+            place = find_ids(self.ids[part], self._id_order[name], wanted)
+            twice = (numbers >= 0) & (place >= 0)
+            if twice.any():
+                shown = wanted[twice][:1].tolist()[0]
+                cure = f"say which: graph.numbers({shown!r}, side='source') or side='target'"
+                raise InputError("an id is on both sides of this graph", found=repr(shown), cure=cure)
+            numbers = np.where(place >= 0, place + part.start, numbers)
+        if (numbers < 0).any():
+            unknown = wanted[numbers < 0].tolist()[0]
+            what = "unknown node" if side == "any" or not self.bipartite else f"unknown {side} node"
+            part = slice(None) if side == "any" else sides[side]
+            known = f"one of the graph's {self.ids[part].size:,} ids"
+            raise InputError(what, expected=known, found=repr(unknown), cure=nearest_ids(self.ids[part], unknown))
+        return NodeNumbers(numbers[0] if np.ndim(ids) == 0 else numbers)
 
     @cached_property
-    def _ids_sorted(self) -> bool:
-        cut = self.num_sources or self.num_nodes
-        return all(bool(np.all(part[1:] > part[:-1])) for part in (self.ids[:cut], self.ids[cut:]))
+    def _id_order(self) -> dict[str, Ints | None]:
+        """Give, for each side, the places of its ids in sorted order; None where they are sorted already."""
+        cut = self.num_sources if self.bipartite else self.num_nodes
+        orders: dict[str, Ints | None] = {}
+        for side, ids in (("source", self.ids[:cut]), ("target", self.ids[self.num_sources :])):
+            is_sorted = bool(np.all(ids[1:] > ids[:-1]))
+            orders[side] = None if is_sorted else np.argsort(ids, kind="stable")
+        return orders
 
-    def tov(self, node: int | str) -> Days:
-        """Return the joining times of a node, ascending; `node` is a node number, or an id that is a text."""
-        if isinstance(node, str):
-            node = self.node(node)
-        if not 0 <= node < self.num_nodes:
-            found = str(node)
-            raise InputError("unknown node", expected=f"a number from 0 to {self.num_nodes - 1}", found=found)
-        return self.tov_times[self.tov_start[node] : self.tov_start[node + 1]]
+    def tov(self, node: Any) -> Days:
+        """Return the joining times of a node, ascending; `node` is one of the user's ids, or a `NodeNumbers`."""
+        number = int(node if isinstance(node, NodeNumbers) else self.numbers(node))
+        if not 0 <= number < self.num_nodes:
+            expected = f"a node number from 0 to {self.num_nodes - 1}"
+            raise InputError("unknown node", expected=expected, found=str(number))
+        return self.tov_times[self.tov_start[number] : self.tov_start[number + 1]]
 
     @cached_property
     def fingerprint(self) -> str:
@@ -273,6 +276,17 @@ class TemporalGraph:
     def __repr__(self) -> str:
         kind = "directed" if self.directed else "undirected"
         return f"TemporalGraph({self.num_nodes:,} nodes, {self.num_events:,} events, {kind})"
+
+    def _repr_html_(self) -> str:
+        """Show the graph in a notebook: its size, its period, and its first and last events."""
+        places = range(self.num_events) if self.num_events <= 6 else (0, 1, 2, -3, -2, -1)
+        rows = [
+            f"<tr><td>{escape(str(self.ids[self.src[k]]))}</td><td>{escape(str(self.ids[self.dst[k]]))}</td>"
+            f"<td>{date_text(float(self.time[k]), self.clock)}</td><td>{self.toe[k]:,.4g}</td></tr>"
+            for k in places
+        ]
+        head = "<tr><th>src</th><th>dst</th><th>time</th><th>ToE (days)</th></tr>"
+        return f"<p>{escape(repr(self))}</p><table><thead>{head}</thead><tbody>{''.join(rows)}</tbody></table>"
 
 
 def _describe(graph: TemporalGraph) -> dict[str, Any]:

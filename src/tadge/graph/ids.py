@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from difflib import get_close_matches
 from typing import Any, cast
 
 import numpy as np
@@ -142,3 +143,68 @@ def _number_texts(columns: list[pl.Series]) -> tuple[list[Nodes], Ids]:
     number = np.zeros(int(code.max()) + 1 if code.size else 0, np.int32)
     number[code] = np.arange(code.size, dtype=np.int32)
     return [number[column.to_physical().to_numpy()] for column in columns], table["id"].to_numpy().astype(object)
+
+
+# -- from ids back to node numbers ------------------------------------------------------------------------------------
+
+NEIGHBOURS = 100  # ids in sorted order, to either side, among which similar ones are looked for
+
+
+def as_lookup(values: Any, ids: Ids, where: str) -> Ids:
+    """Take one id or a list of them, (n,), in the type of the graph's ids; offer the nearest for another type."""
+    if hasattr(values, "to_numpy"):
+        values = values.to_numpy()
+    try:
+        array = np.atleast_1d(np.asarray(values))
+    except ValueError:
+        raise InputError("rows of different lengths", expected="a list", found=repr(values)[:80], where=where) from None
+    if array.ndim != 1:
+        raise InputError("not ids", expected="one id or a list", found=f"{array.ndim} dimensions", where=where)
+    if array.dtype.kind == "U" and not isinstance(values, (str, np.ndarray)):
+        array = np.array(list(values), dtype=object)  # numpy turns 1 among strings into "1"
+    if array.dtype == object and all(isinstance(value, (int, np.integer)) for value in array):
+        array = np.array(array.tolist()) if array.size else np.empty(0, np.int64)
+    strings = ids.dtype == object
+    fits = array.dtype.kind in ("UO" if strings else "iu") and (
+        not strings or all(isinstance(value, str) for value in array)
+    )
+    if fits or not array.size:
+        return array.astype(object) if strings else array.astype(np.int64)
+    wrong = next((value for value in array.tolist() if isinstance(value, str) != strings), array.tolist()[0])
+    expected = "ids that are strings, as in the graph" if strings else "ids that are integers, as in the graph"
+    cure = nearest_ids(ids, wrong)
+    raise InputError("an id of another type", expected=expected, found=repr(wrong), cure=cure, where=where)
+
+
+def find_ids(ids: Ids, order: Ints | None, wanted: Ids) -> Ints:
+    """Find ids, (n,), among all of a graph, (N,): (n,) places, -1 where one is unknown.
+
+    Args:
+        ids: distinct.
+        order: (N,) places in sorted order of id; None where they are sorted.
+        wanted: of the same type.
+    """
+    if not ids.size:
+        return np.full(wanted.size, -1, np.int64)
+    ordered = ids if order is None else ids[order]
+    place = np.minimum(np.searchsorted(ordered, wanted), ids.size - 1)
+    known = (ordered[place] == wanted).astype(np.bool_)
+    return np.where(known, place if order is None else order[place], -1)
+
+
+def nearest_ids(ids: Ids, wanted: Any) -> str | None:
+    """Write which ids are most like one that is unknown; None without any."""
+    if not ids.size:
+        return None
+    if ids.dtype == object:
+        ordered, text = np.sort(ids), str(wanted)
+        place = int(np.searchsorted(ordered, text))
+        near = ordered[max(0, place - NEIGHBOURS) : place + NEIGHBOURS].tolist()
+        similar: list[Any] = get_close_matches(text, near, 3) or near[min(place, NEIGHBOURS) :][:1] or near[-1:]
+    else:
+        try:
+            number = int(wanted)
+        except (TypeError, ValueError):
+            return f"such as {ids[0]}"
+        similar = ids[np.argsort(np.abs(ids.astype(np.float64) - number), kind="stable")[:3]].tolist()
+    return "did you mean " + " or ".join(repr(one) for one in similar) + "?"

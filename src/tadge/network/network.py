@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from tadge.config import ModelConfig
+from tadge.config import NetworkConfig
 from tadge.network.attention import Block, FeedForward, among_rows, among_walks, within_walks
 from tadge.network.packing import Packing, PrefixTree
 from tadge.network.time_lstm import TimeLSTM
@@ -36,7 +36,7 @@ class Network(nn.Module):
             does not have yet as the end of the sequence.
     """
 
-    def __init__(self, config: ModelConfig, max_length: int) -> None:
+    def __init__(self, config: NetworkConfig, max_length: int) -> None:
         super().__init__()
         self.config, self.max_length = config, max_length
         dim, heads, dropout, residual = config.dim, config.heads, config.dropout, config.residual

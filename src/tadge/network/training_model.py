@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from tadge.config import ModelConfig
+from tadge.config import NetworkConfig
 from tadge.network import losses
 from tadge.network.losses import Classification
 from tadge.network.network import Embedded, Network
@@ -86,7 +86,7 @@ class TrainingModel(nn.Module):
         max_length: the number of nodes at which walks are cut.
     """
 
-    def __init__(self, config: ModelConfig, max_length: int) -> None:
+    def __init__(self, config: NetworkConfig, max_length: int) -> None:
         super().__init__()
         self.network = Network(config, max_length)
         self.interval_weight = nn.Parameter(torch.zeros(config.dim))  # w_s

@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 
 from tadge import datasets
-from tadge.config import ModelConfig, TrainConfig, WalkConfig
+from tadge.config import NetworkConfig, TrainConfig, WalkConfig
 from tadge.datasets.node_labels import Labels, known_labels, read_labels
 from tadge.embedding.estimator import TADGE
 from tadge.errors import ConfigError
@@ -19,7 +19,7 @@ from tadge.graph import TemporalGraph
 
 def model_maker(
     walking: WalkConfig,
-    network: ModelConfig,
+    network: NetworkConfig,
     training: TrainConfig,
     folder: Path | None,
     device: str | None,
@@ -32,7 +32,7 @@ def model_maker(
         torch.set_num_threads(threads)
     if folder is None:
         return lambda seed: TADGE(walking, network, training, seed, device=device)
-    if (walking, network, training) != (WalkConfig(), ModelConfig(), TrainConfig()):
+    if (walking, network, training) != (WalkConfig(), NetworkConfig(), TrainConfig()):
         cure = "leave out the options of walks, network and training, or --model"
         raise ConfigError("this model is fitted already", cure=cure, where=str(folder))
     fitted = TADGE.load(folder, device=device)

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from tadge.config import ModelConfig, TrainConfig, WalkConfig
+from tadge.config import NetworkConfig, TrainConfig, WalkConfig
 from tadge.evaluation.figures import Figure, label, number, smaller_is_better
 from tadge.evaluation.result import Result
 from tadge.evaluation.table import MEANING, asked
@@ -120,7 +120,7 @@ def _section(result: Result) -> Iterator[str]:
 def _changed(result: Result) -> list[str]:
     """List the options of the model that differ from the default."""
     given, found = result.config.get("model") or {}, []
-    for part, config in (("walks", WalkConfig()), ("model", ModelConfig()), ("train", TrainConfig())):
+    for part, config in (("walks", WalkConfig()), ("model", NetworkConfig()), ("train", TrainConfig())):
         default = json.loads(json.dumps(asdict(config)))
         found += [f"{key} {value}" for key, value in given.get(part, {}).items() if default.get(key) != value]
     return found

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from tadge.arrays import Days, Ints, Nodes
+from tadge.arrays import Days, Ints, NodeNumbers, Nodes
 from tadge.config import WalkConfig, options
 from tadge.errors import InputError
 from tadge.graph import TemporalGraph
+from tadge.graph.inputs import one_node
 from tadge.walks.build import degrees_so_far
 
 
@@ -38,7 +40,7 @@ class Step:
 
 def walk_probabilities(
     graph: TemporalGraph,
-    node: int | str,
+    node: Any,
     tov: float,
     reach: str = "occurrence",
     centrality: str = "degree",
@@ -52,7 +54,7 @@ def walk_probabilities(
 
     Args:
         graph: the events.
-        node: a node number, or an id that is a text.
+        node: an id.
         tov: a joining time of that node, in days on the graph's clock.
         reach: "occurrence": events up to and including the node's next ToV; "future": all later events.
         centrality: "degree": all events of u; "degree-so-far": those up to and including the instant of the event
@@ -64,8 +66,8 @@ def walk_probabilities(
     for option in options(WalkConfig):
         if option.name in ("reach", "centrality", "direction"):
             option.check({"reach": reach, "centrality": centrality, "direction": direction}[option.name])
-    times = graph.tov(node)
-    number = graph.node(node) if isinstance(node, str) else int(node)
+    number = one_node(graph, node, "node")
+    times = graph.tov(NodeNumbers(number))
     at = int(np.searchsorted(times, tov))
     if at == times.size or times[at] != tov:
         cure = "graph.tov(node) lists them"
@@ -98,7 +100,7 @@ def _earlier_occurrences(
     graph: TemporalGraph, events: Ints, nodes: Nodes, t: float, reach: str
 ) -> tuple[Ints, Nodes, Days]:
     """Pair every event with the occurrences of its far end before t: the latest one, or all of them."""
-    landed = [graph.tov(int(node)) for node in nodes]
+    landed = [graph.tov(NodeNumbers(node)) for node in nodes]
     landed = [times[: np.searchsorted(times, t)] for times in landed]
     if reach == "occurrence":
         landed = [times[-1:] for times in landed]

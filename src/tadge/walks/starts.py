@@ -9,15 +9,16 @@ import numpy as np
 from tadge.arrays import Ints
 from tadge.errors import InputError
 from tadge.graph import TemporalGraph
+from tadge.graph.inputs import node_numbers
 
 
 def given_starts(graph: TemporalGraph, starts: Any) -> Ints:
-    """Turn (K,) occurrences, or (K,) nodes and (K,) ToVs, into occurrences; complain about the first bad one."""
+    """Turn (K,) occurrences, or (K,) ids and (K,) ToVs, into occurrences; complain about the first bad one."""
     if isinstance(starts, tuple) and len(starts) == 2:
-        nodes, times = np.asarray(starts[0]), np.asarray(starts[1], np.float64)
-        if nodes.ndim != 1 or nodes.shape != times.shape or (nodes.size and nodes.dtype.kind not in "iu"):
-            found = f"{nodes.shape} nodes of {nodes.dtype}, {times.shape} times"
-            raise InputError("starts do not fit", expected="node numbers and as many ToVs", found=found, where="starts")
+        nodes, times = node_numbers(graph, starts[0], "starts"), np.asarray(starts[1], np.float64)
+        if nodes.shape != times.shape:
+            found = f"{nodes.shape} nodes, {times.shape} times"
+            raise InputError("starts do not fit", expected="ids and as many ToVs", found=found, where="starts")
         return np.array(
             [_occurrence(graph, int(v), float(t), i) for i, (v, t) in enumerate(zip(nodes, times, strict=True))],
             np.int64,
@@ -35,10 +36,10 @@ def given_starts(graph: TemporalGraph, starts: Any) -> Ints:
 
 
 def _occurrence(graph: TemporalGraph, node: int, t: float, i: int) -> int:
-    if 0 <= node < graph.num_nodes:
-        at = int(graph.tov_start[node] + np.searchsorted(graph.tov(node), t))
-        if at < graph.tov_start[node + 1] and graph.tov_times[at] == t:
-            return at
+    first, end = graph.tov_start[node], graph.tov_start[node + 1]
+    at = int(first + np.searchsorted(graph.tov_times[first:end], t))
+    if at < end and graph.tov_times[at] == t:
+        return at
     cure = "graph.tov(node) lists a node's ToVs"
-    found = f"node {node} at {t} (start {i})"
+    found = f"node {graph.ids[node]!r} at {t} (start {i})"
     raise InputError("unknown start", expected="a node and one of its ToVs", found=found, cure=cure, where="starts")

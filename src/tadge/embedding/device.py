@@ -6,6 +6,8 @@ import time
 
 import torch
 
+from tadge.errors import ConfigError
+
 TRIES = 3
 ROWS, WIDTH = 256, 512  # of the matrices that are tried
 CLEARLY = 1.2  # bfloat16 must be this much faster: not everything in a step is a matrix product
@@ -28,3 +30,14 @@ def _products(device: torch.device, dtype: torch.dtype) -> float:
         float((out.T @ rows)[0, 0])  # waits for the device
         best = min(best, time.perf_counter() - began)
     return best
+
+
+def find_device(name: str | None) -> torch.device:
+    """Find a device by its name; CUDA by default, where there is one."""
+    try:
+        device = torch.device(name or ("cuda" if torch.cuda.is_available() else "cpu"))
+        torch.zeros(1, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError, TypeError) as error:
+        what, expected = "no such device here", "cpu, or one that torch finds"
+        raise ConfigError(what, expected=expected, found=repr(name), where="device") from error
+    return device

@@ -1,0 +1,135 @@
+"""What a method can do: the one interface of both estimators, of every baseline, and of methods that users bring.
+
+A method has a name and learns from a graph; beyond that it has those of `embed`, `score_links` and `predict_toe` that
+it can answer. Questions come as arrays of equal length: `NodeNumbers` of the graph that is passed along, and moments in
+days on its clock. Nothing later than its moment may reach an answer.
+"""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import Any, Literal, Protocol, Self, runtime_checkable
+
+import numpy.typing as npt
+
+from tadge.arrays import Days, NodeNumbers
+from tadge.errors import ConfigError
+from tadge.graph.graph import TemporalGraph
+
+Unit = Literal["days", "squashed"]
+Statistic = Literal["median", "mean"]
+
+UNITS: tuple[Unit, ...] = ("days", "squashed")
+STATISTICS: tuple[Statistic, ...] = ("median", "mean")
+CALLS = ("embed", "score_links", "predict_toe")  # what a method can be asked
+
+
+@runtime_checkable
+class Method(Protocol):
+    """Has a name and learns from a graph."""
+
+    @property
+    def name(self) -> str:
+        """Give the name under which the method stands in tables."""
+
+    def fit(self, graph: TemporalGraph) -> Self:
+        """Learn from a graph."""
+
+
+@runtime_checkable
+class EmbedsNodes(Protocol):
+    """Has a vector for every node."""
+
+    def embed(self, nodes: NodeNumbers, at: Days, *, graph: TemporalGraph) -> npt.NDArray[Any]:
+        """Return the vectors of nodes, (n, D), each as of its moment, (n,)."""
+
+
+@runtime_checkable
+class ScoresLinks(Protocol):
+    """Ranks targets."""
+
+    def score_links(self, src: NodeNumbers, dst: NodeNumbers, at: Days, *, graph: TemporalGraph) -> npt.NDArray[Any]:
+        """Score links src -> dst as of moments, (n,) each, as (n,): higher is likelier for the same src and moment."""
+
+
+@runtime_checkable
+class PredictsToe(Protocol):
+    """Predicts how long edges take."""
+
+    def predict_toe(
+        self,
+        src: NodeNumbers,
+        dst: NodeNumbers,
+        at: Days,
+        *,
+        graph: TemporalGraph,
+        unit: Unit = "days",
+        statistic: Statistic = "median",
+    ) -> Days:
+        """Predict the ToE of src -> dst as of moments, (n,) each, as (n,), in a unit.
+
+        The statistic is that of the squashed ToE, 2 arctan(days) / pi, in whichever unit it is given. A method that has
+        only one of the two gives that for both.
+        """
+
+
+@runtime_checkable
+class EmbedsWalks(Protocol):
+    """Reads walks: a vector per place, and the ToE of each step."""
+
+    def embed_walks(self, walks: Any) -> npt.NDArray[Any]:
+        """Return the representation of each node in each walk, (W, L, D); NaN beyond a walk's length."""
+
+    def predict_walk_toe(self, walks: Any) -> Days:
+        """Read the ToE of each edge off its walk, (W, L - 1) squashed; NaN beyond a walk's length."""
+
+
+@runtime_checkable
+class Prepares(Protocol):
+    """Can do the work that many questions about one graph share once, before they are asked."""
+
+    def prepare(self, graph: TemporalGraph, *, progress: bool | None = None) -> Self:
+        """Do that work and keep it."""
+
+
+@runtime_checkable
+class Estimator(Method, Protocol):
+    """Is one of our own: remembers its graph, can be described, made anew, saved and loaded."""
+
+    graph_: TemporalGraph
+    seed: int
+
+    def fit(self, graph: TemporalGraph, *, progress: bool | None = None) -> Self:
+        """Learn from a graph, with a progress bar where somebody looks."""
+
+    def fit_folder(
+        self, graph: TemporalGraph, folder: str | PathLike[str], *, resume: bool = False, progress: bool | None = None
+    ) -> Self:
+        """Learn from a graph and save into a folder; with resume, go on with a run that was stopped."""
+
+    def about(self) -> dict[str, Any]:
+        """Describe all options and the seed as plain values."""
+
+    def save(self, folder: str | PathLike[str]) -> None:
+        """Write the fitted estimator into a folder."""
+
+    @classmethod
+    def load(cls, folder: str | PathLike[str]) -> Self:
+        """Read a fitted estimator from a folder."""
+
+
+def supports(method: object, call: str) -> bool:
+    """Tell whether a method has a call, such as one of `CALLS`."""
+    return callable(getattr(method, call, None))
+
+
+def name_of(method: object) -> str:
+    """Give the name under which a method stands in tables; its class's where it has none."""
+    return str(getattr(method, "name", type(method).__name__))
+
+
+def check_toe_question(unit: str, statistic: str) -> None:
+    """Refuse an unknown unit or statistic."""
+    for name, value, known in (("unit", unit, UNITS), ("statistic", statistic, STATISTICS)):
+        if value not in known:
+            raise ConfigError(f"unknown {name}", expected=" or ".join(known), found=repr(value), where=name)
