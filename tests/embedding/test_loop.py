@@ -277,16 +277,16 @@ def test_judging_learns_nothing_and_says_the_same_again():
 def test_a_loss_that_is_not_finite_is_named_and_the_best_state_kept(name, value):
     run, kept = trainer(train={"epochs": 5}), {0: None}
     kept[0] = trained(run)
-    ask, steps = run.tasks.ask, 2 * len(run.batches) + 1
+    compute_losses, steps = run.tasks.compute_losses, 2 * len(run.batches) + 1
 
     def spoilt(batch, vectors, made):
-        outcome = ask(batch, vectors, made)
+        outcome = compute_losses(batch, vectors, made)
         factor = torch.ones(len(LOSSES))
         if run.position.total == steps:
             factor[LOSSES.index(name)] = value
         return outcome._replace(losses=outcome.losses * factor + (factor - 1).nan_to_num(value, value, value))
 
-    run.tasks.ask = spoilt
+    run.tasks.compute_losses = spoilt
     with pytest.raises(
         tadge.TrainingError, match=rf"^the {name} loss is not finite any more; found epoch 3, step 2; lower"
     ):
