@@ -22,12 +22,12 @@ from typing import Any
 
 import numpy as np
 import torch
+from tadge.embedding.precision import faster_precision
 
 from tadge import TADGE, NetworkConfig, TrainConfig, WalkConfig, datasets, sample_walks, synthetic
 from tadge.embedding.batches import Sequences
 from tadge.embedding.loop import Trainer, peak_memory_mb
 from tadge.embedding.memory import estimate
-from tadge.embedding.precision import faster_precision
 from tadge.embedding.source import WalkSource
 from tadge.embedding.table import Table
 from tadge.errors import DatasetError

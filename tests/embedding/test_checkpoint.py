@@ -166,7 +166,7 @@ def stop_after(steps, save):
             lambda: model(epochs=9, patience=2).fit,
             "another train; expected epochs = 3, patience = 5; found epochs = 9, ",
         ),
-        (lambda: model(shape={"dim": 4}).fit, "another model; expected dim = 8; found dim = 4"),
+        (lambda: model(shape={"dim": 4}).fit, "another network; expected dim = 8; found dim = 4"),
         (lambda: model(walks={"max_length": 3}).fit, "another walks; expected max_length = 4; found max_length = 3"),
     ],
 )
@@ -267,7 +267,7 @@ def test_a_folder_that_cannot_be_written_is_told_before_training(tmp_path, monke
 
 def files(folder):
     """The model's tensors; the names hold digests of the bytes."""
-    names = sorted(path.name for path in Path(folder).glob("model-*.safetensors"))
+    names = sorted(path.name for path in Path(folder).glob("tadge-*.safetensors"))
     assert len(names) == 3
     return names
 
@@ -277,7 +277,7 @@ def test_what_a_killed_end_leaves_behind_goes_with_the_next_resume(tmp_path, mon
     model().fit_folder(forum(), tmp_path)
     (tmp_path / f"checkpoint-table-{'a' * 16}.safetensors").write_bytes(b"left")
     model().fit_folder(forum(), tmp_path, resume=True)
-    assert sorted(path.name for path in tmp_path.iterdir()) == [*files(tmp_path), "model.json"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [*files(tmp_path), "tadge.json"]
 
 
 # -- Ctrl-C ------------------------------------------------------------------------------------------------------------
@@ -379,7 +379,7 @@ def child(out, resume, delay=None, kill_in_save=None):
 
 
 def names(out):
-    return sorted(path.name for path in out.glob("model-*.safetensors"))
+    return sorted(path.name for path in out.glob("tadge-*.safetensors"))
 
 
 began = time.monotonic()
@@ -397,7 +397,7 @@ while True:
             state = read_folder(out, "checkpoint")[1]["position"]["total"]  # complains where it is not whole
         listed = json.loads((out / "checkpoint.json").read_text())["files"] if state is not None else {}
         left = {path.name for path in out.glob("*")} if out.exists() else set()
-        left -= {"checkpoint.json", "model.json", *(file["file"] for file in listed.values()), *found["whole"]}
+        left -= {"checkpoint.json", "tadge.json", *(file["file"] for file in listed.values()), *found["whole"]}
         found["kills"].append({"how": [*how][0], "total": state, "left": len(left)})
         run["kills"] += 1
         continue
@@ -433,7 +433,7 @@ def test_a_fit_that_is_killed_again_and_again_ends_in_the_same_model(events):
     for run in found["runs"]:
         assert run["code"] == 0, done.stderr
         assert run["model"] == found["whole"]  # their names hold digests of their bytes
-        assert run["rest"] == sorted([*found["whole"], "model.json"])  # nothing else is left
+        assert run["rest"] == sorted([*found["whole"], "tadge.json"])  # nothing else is left
     assert any(run["kills"] > 1 for run in found["runs"])
     assert any(kill["left"] for kill in found["kills"])  # some were in the middle of a save
     assert len({kill["total"] for kill in found["kills"]}) > 5  # at different steps

@@ -32,7 +32,7 @@ def learn(graph):
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        return tadge.TADGE(model=SHAPE, train=TRAINING, seed=0).fit(graph, progress=False)
+        return tadge.TADGE(network_config=SHAPE, train_config=TRAINING, seed=0).fit(graph, progress=False)
     finally:
         torch.set_num_threads(threads)
 
@@ -43,7 +43,8 @@ def forecast_error(model, known):
     pairs, event = timed_pairs(graph, graph.num_events, 0), np.flatnonzero(~np.isnan(graph.toe))
     np.testing.assert_allclose(np.tan(pairs.toe * np.pi / 2), graph.toe[event], rtol=1e-6)
     later = event >= 8_500
-    guess = model.predict_toe(pairs.src[later], pairs.dst[later], pairs.at[later], graph=graph, squashed=True)
+    ends = (tadge.NodeNumbers(nodes[later]) for nodes in (pairs.src, pairs.dst))
+    guess = model.predict_toe(*ends, pairs.at[later], graph=graph, unit="squashed")
     truth = pairs.toe[later]
     constant = np.sqrt(np.mean((pairs.toe[~later].mean() - truth) ** 2))
     best = tadge.synthetic.best_toe_rmse(known, event[later]).history

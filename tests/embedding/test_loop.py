@@ -9,11 +9,11 @@ import threading
 import numpy as np
 import pytest
 import torch
-from tadge.embedding.precision import faster_precision
 
 import tadge
 from small import assert_same, forum, nothing, plain, snapshot, trainer
-from tadge.embedding import precision
+from tadge.embedding import device as precision
+from tadge.embedding.device import faster_precision
 from tadge.embedding.loop import LAST_LR, Trainer
 from tadge.network.training_model import LOSSES
 
@@ -277,10 +277,10 @@ def test_judging_learns_nothing_and_says_the_same_again():
 def test_a_loss_that_is_not_finite_is_named_and_the_best_state_kept(name, value):
     run, kept = trainer(train={"epochs": 5}), {0: None}
     kept[0] = trained(run)
-    compute_losses, steps = run.tasks.compute_losses, 2 * len(run.batches) + 1
+    ask, steps = run.tasks.compute_losses, 2 * len(run.batches) + 1
 
     def spoilt(batch, vectors, made):
-        outcome = compute_losses(batch, vectors, made)
+        outcome = ask(batch, vectors, made)
         factor = torch.ones(len(LOSSES))
         if run.position.total == steps:
             factor[LOSSES.index(name)] = value

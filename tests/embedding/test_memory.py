@@ -12,8 +12,7 @@ import pytest
 import tadge
 from small import forum, network, training, walking
 from tadge import TADGE
-from tadge.embedding import memory
-from tadge.embedding.memory import Memory, available, check_memory, estimate
+from tadge.embedding.memory import MemoryEstimate, check_memory, estimate
 
 GB = 10**9
 
@@ -27,7 +26,7 @@ GB = 10**9
     ],
 )
 def test_a_refusal_says_how_much_where_and_what_to_do(parts, advice):
-    need = Memory(*parts)
+    need = MemoryEstimate(*parts)
     with pytest.raises(tadge.ConfigError) as caught:
         check_memory(need, 4 * GB)
     said = str(caught.value)
@@ -36,7 +35,6 @@ def test_a_refusal_says_how_much_where_and_what_to_do(parts, advice):
     for name, part in zip(("table", "weights", "batch"), parts, strict=True):
         assert f"{name} {part // 10**6:,}" in said
     check_memory(need, 11 * GB)
-    check_memory(need, None)  # where the system does not say
 
 
 def test_what_makes_the_parts_grow():
@@ -57,8 +55,8 @@ def test_what_makes_the_parts_grow():
 
 def test_a_fit_that_cannot_fit_is_refused_before_it_starts(monkeypatch):
     monkeypatch.setattr("tadge.embedding.loop.Trainer.run", lambda *_: pytest.fail("it has begun to train"))
-    monkeypatch.setattr("tadge.embedding.estimator.initial_vectors", lambda *_: pytest.fail("it has begun"))
-    monkeypatch.setattr("tadge.embedding.estimator.available", lambda: 10**5)
+    monkeypatch.setattr("tadge.embedding.estimator.initial_table", lambda *_: pytest.fail("it has begun"))
+    monkeypatch.setattr("tadge.embedding.estimator.available_memory", lambda: 10**5)
     model = TADGE(walking(), network(), training())
     with pytest.raises(tadge.ConfigError, match=r"does not fit into memory; .*; found 0 MB that are free; lower"):
         model.fit(forum(), progress=False)
@@ -71,20 +69,6 @@ def test_it_is_said_before_the_training(capfd):
     assert told.index("training takes about") < told.index("epoch 1:")
 
 
-def test_what_is_free():
-    have = available()
-    assert have is not None
-    assert 0 < have <= os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-
-
-def test_a_system_that_does_not_say(monkeypatch):
-    def no_file(*_):
-        raise OSError
-
-    monkeypatch.setattr(memory.Path, "read_text", no_file)
-    assert available() is None
-
-
 MEASURE = """
 import json
 import torch
@@ -93,14 +77,14 @@ torch.set_num_threads(1)
 import tadge
 from tadge import synthetic
 from tadge.embedding.estimator import TADGE
-from tadge.embedding.loop import peak_memory_mb
 from tadge.embedding.memory import estimate
-from tadge.embedding.progress import Progress
+from tadge.embedding.progress import TrainingBars
 from tadge.embedding.source import WalkSource
+from tadge.machine import peak_memory_mb
 
 def make(**shape):
     train = tadge.TrainConfig(
-        batch_size=400, init="random", precision="float32", window=5, window_step=4, epochs=1, forecast_steps=0
+        batch_size=400, init="random", precision="float32", window=5, window_step=4, epochs=1
     )
     return TADGE(tadge.WalkConfig(num_walks=1000, min_length=2), tadge.NetworkConfig(**shape), train)
 
@@ -111,11 +95,11 @@ def resident():
 graph = synthetic.forum(4000).graph
 make(dim=4, heads=1, blocks=1).fit(graph, progress=False)  # all code is loaded
 model = make(dim=64, heads=4, blocks=2)
-length = WalkSource(graph, model.walks, model.train, 0).mean_length
+length = WalkSource(graph, model.walk_config, model.train_config, 0).mean_length
 weights = sum(weight.numel() for weight in model._tasks().parameters())
-need = estimate(graph.num_nodes, weights, model.model, model.train, length)
+need = estimate(graph.num_nodes, weights, model.network_config, model.train_config, length)
 before = resident()
-trainer = model._trainer(graph, None, None, Progress(False))
+trainer = model._trainer(graph, None, None, TrainingBars(False))
 for _ in range(2):
     trainer._next_step()
 print(json.dumps({"estimate": need.total, "grown": peak_memory_mb() * 1e6 - before}))

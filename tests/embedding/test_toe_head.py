@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brute import joining_times
-from tadge.embedding.toe_head import PENALTIES, apply_head, ridge
+from tadge.embedding.toe_head import PENALTIES, apply_toe_head, learn_toe_head
 from tadge.features.pairs import Pairs, timed_pairs
 
 
@@ -40,16 +40,18 @@ def test_ridge_is_that_of_scikit_learn(n, noise):
         return np.mean((guess - target[cut:]) ** 2)
 
     best = min(PENALTIES, key=error)
-    found = ridge(features, target)
+    found = learn_toe_head(features, target)
     others = some(50, 10, noise, seed=1)[0]
-    np.testing.assert_allclose(apply_head(others, found), fitted(features, target, best)(others), rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(
+        apply_toe_head(others, found), fitted(features, target, best)(others), rtol=1e-6, atol=1e-7
+    )
     assert found[1] == 0.0  # what does not vary tells nothing
 
 
 def test_ridge_minimises_its_objective():
     features, target = some(200, 6, 0.3)
     x = (features - features.mean(0, dtype=np.float64)) / np.maximum(features.std(0, dtype=np.float64), 1e-9)
-    found = ridge(features, target)
+    found = learn_toe_head(features, target)
     weight = found[:-1] * features.std(0, dtype=np.float64)
 
     def objective(w, penalty):
@@ -61,17 +63,17 @@ def test_ridge_minimises_its_objective():
         for p in PENALTIES
     ]
     assert sum(wins) >= 1
-    assert np.mean(apply_head(features, found)) == pytest.approx(target.mean())
+    assert np.mean(apply_toe_head(features, found)) == pytest.approx(target.mean())
 
 
 def test_few_pairs_and_none():
     features, target = some(9, 4, 0.1)
     features, target = features[:1], target[:1]
-    assert apply_head(features, ridge(features, target)) == pytest.approx(target)
-    assert ridge(features[:0], target[:0]).tolist() == [0.0] * 5
+    assert apply_toe_head(features, learn_toe_head(features, target)) == pytest.approx(target)
+    assert learn_toe_head(features[:0], target[:0]).tolist() == [0.0] * 5
     features, target = some(3, 40, 0.1)  # fewer pairs than features
-    assert np.isfinite(ridge(features, target)).all()
-    assert apply_head(features * 0 + 3, ridge(features * 0 + 3, target)) == pytest.approx(target.mean())
+    assert np.isfinite(learn_toe_head(features, target)).all()
+    assert apply_toe_head(features * 0 + 3, learn_toe_head(features * 0 + 3, target)) == pytest.approx(target.mean())
 
 
 def plain_pairs(graph):

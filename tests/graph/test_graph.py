@@ -141,7 +141,7 @@ def test_an_empty_graph_is_legal_and_describes_itself():
 
 def test_nothing_can_be_changed():
     graph = TemporalGraph.from_arrays([1, 2], [2, 3], [1, 2], [1.0, 2.0])
-    for array in (graph.src, graph.dst, graph.time, graph.toe, graph.weight, graph.ids, graph.degree, graph.tov(0)):
+    for array in (graph.src, graph.dst, graph.time, graph.toe, graph.weight, graph.ids, graph.degree, graph.tov(1)):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0
     with pytest.raises(dataclasses.FrozenInstanceError):
@@ -169,17 +169,26 @@ def test_the_fingerprint_tells_graphs_apart():
 def test_ids_are_the_users_in_order_of_node_number():
     texts = TemporalGraph.from_arrays(["zoe", "bob"], ["bob", "ann"], [1, 2])
     assert texts.ids.tolist() == ["ann", "bob", "zoe"]
-    assert [texts.node(name) for name in texts.ids] == [0, 1, 2]
+    assert texts.numbers(texts.ids).tolist() == [0, 1, 2]
     assert texts.tov("bob").size == 2
     numbers = TemporalGraph.from_arrays([10**12, -5], [-5, 3], [1, 2])
     assert numbers.ids.tolist() == [-5, 3, 10**12]
-    assert numbers.node(10**12) == 2
-    assert numbers.node("3") == 1
-    for unknown in (4, "x", 2.5):
-        with pytest.raises(tadge.InputError, match="unknown node"):
-            numbers.node(unknown)
+    assert int(numbers.numbers(10**12)) == 2
+    assert numbers.numbers(np.array([3, -5])).tolist() == [1, 0]
+    assert isinstance(numbers.numbers(3), tadge.NodeNumbers)
+    assert numbers.tov(3).tolist() == numbers.tov(tadge.NodeNumbers(1)).tolist()
+    with pytest.raises(
+        tadge.InputError, match=r"unknown node; expected one of the graph's 3 ids; found 4; did you mean 3"
+    ):
+        numbers.numbers(4)
+    for unknown, cure in (("3", "did you mean 3"), ("x", "such as -5"), (2.5, "did you mean 3")):
+        with pytest.raises(tadge.InputError, match=f"an id of another type; expected ids that are integers.*{cure}"):
+            numbers.numbers(unknown)
+    for unknown, cure in ((3, "did you mean"), ("bib", "did you mean 'bob'")):
+        with pytest.raises(tadge.InputError, match=f"(another type|unknown node).*{cure}"):
+            texts.numbers(unknown)
     given_order = TemporalGraph.from_arrays([0, 1], [1, 0], [1, 2], ids=["z", "a", "m"])
-    assert [given_order.node(name) for name in ("z", "a", "m")] == [0, 1, 2]
+    assert given_order.numbers(["z", "a", "m"]).tolist() == [0, 1, 2]
     assert given_order.describe()["isolated_nodes"] == 1
 
 
@@ -190,9 +199,13 @@ def test_bipartite_sides_are_separate_ranges():
     assert graph.ids.tolist() == [0, 1, 0, 5]
     assert graph.src.tolist() == [0, 1, 0]
     assert graph.dst.tolist() == [2, 2, 3]
-    assert (graph.node(0), graph.node(0, "target"), graph.node(5)) == (0, 2, 3)
-    with pytest.raises(tadge.InputError, match="unknown node"):
-        graph.node(5, "source")
+    assert (int(graph.numbers(0, "source")), int(graph.numbers(0, "target")), int(graph.numbers(5))) == (0, 2, 3)
+    with pytest.raises(tadge.InputError, match="unknown source node"):
+        graph.numbers(5, "source")
+    with pytest.raises(
+        tadge.InputError, match=r"an id is on both sides of this graph; found 0; say which: graph.numbers"
+    ):
+        graph.numbers([5, 0])
     mixed = TemporalGraph.from_arrays([0, 1], ["x", "y"], [1, 2], bipartite=True)
     assert mixed.ids.tolist() == ["0", "1", "x", "y"]
 
@@ -244,3 +257,13 @@ def test_bad_arrays_meet_one_clear_sentence(arguments, sentence):
     with pytest.raises(tadge.TadgeError, match=sentence) as caught:
         TemporalGraph.from_arrays(**arguments)
     assert "\n" not in str(caught.value)
+
+
+def test_a_notebook_shows_the_graph():
+    graph = TemporalGraph.from_arrays(["<b>", "ann"], ["ann", "bob"], [1_300_000_000, 1_300_086_400])
+    html = graph._repr_html_()
+    assert "&lt;b&gt;" in html
+    assert "<b>" not in html
+    assert "2011-03-13" in html
+    assert "2 events" in html
+    assert TemporalGraph.from_arrays([], [], [])._repr_html_()

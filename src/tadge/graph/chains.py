@@ -36,19 +36,12 @@ class Chains:
     order: Ints
     times: Days
 
-    def back(self, occurrences: Ints, max_length: int) -> tuple[Nodes, Days, Ints]:
-        """Go back from occurrences, (K,), at most `max_length` vertices.
+    def paths(self, occurrences: Ints, max_length: int) -> tuple[Ints, Ints]:
+        """Go back from occurrences, (K,), at most `max_length` nodes.
 
         Returns:
-            (K, L) nodes and (K, L) times in order of time, so that every chain ends in its occurrence, padded at the
-            end with PAD and NaN; (K,) lengths.
+            (K, L) occurrences in order of time, each chain ends in its occurrence, PAD at the end; (K,) lengths.
         """
-        path, lengths = self.paths(occurrences, max_length)
-        there = path != PAD
-        return np.where(there, self.node[path], PAD), np.where(there, self.time[path], np.nan), lengths
-
-    def paths(self, occurrences: Ints, max_length: int) -> tuple[Ints, Ints]:
-        """Go back as `back` does: (K, L) occurrences in order of time, PAD at the end; (K,) lengths."""
         return go_back(self.parent, occurrences, max_length)  # type: ignore[no-any-return]
 
     def before(self, occurrences: Ints, count: int, share: int = 1) -> Ints:
