@@ -30,10 +30,8 @@ from tadge.deepwalk import static
 from tadge.deepwalk.initialise import (
     METHODS,
     NOISE,
-    WALKS,
+    WALKS_PER_NODE,
     WINDOW,
-    cut_table,
-    empty_table,
     initial_vectors,
     start_table,
     static_links,
@@ -109,7 +107,7 @@ def judge(vectors: np.ndarray, hidden: Links, none: Links) -> tuple[float, float
 
 def corpus(graph: TemporalGraph, method: str, seed: int) -> np.ndarray:
     lists = static.neighbour_lists(static_links(graph), graph.num_nodes)
-    return np.concatenate([walks for _, walks in walk_blocks(*lists, method, seed, WALKS)])
+    return np.concatenate([walks for _, walks in walk_blocks(*lists, method, seed, range(WALKS_PER_NODE))])
 
 
 def train_gensim(walks: np.ndarray, num_nodes: int, seed: int) -> tuple[np.ndarray, float]:
@@ -123,7 +121,7 @@ def train_gensim(walks: np.ndarray, num_nodes: int, seed: int) -> tuple[np.ndarr
     begin = time.process_time()
     model.train(words, total_examples=len(words), epochs=1)
     seconds = time.process_time() - begin
-    vectors = cut_table(start_table(num_nodes, DIM, seed, "benchmark"), DIM)
+    vectors = start_table(num_nodes, DIM, seed, "benchmark")
     seen = np.unique(walks)
     vectors[seen] = model.wv[[str(v) for v in seen]]
     return vectors, seconds
@@ -132,10 +130,11 @@ def train_gensim(walks: np.ndarray, num_nodes: int, seed: int) -> tuple[np.ndarr
 def train_ours(walks: np.ndarray, num_nodes: int, seed: int) -> tuple[np.ndarray, float]:
     """Return vectors and CPU seconds; counting the visits is not counted."""
     noise = alias_table(np.bincount(walks.ravel(), minlength=num_nodes) ** NOISE)
-    table, context = start_table(num_nodes, DIM, seed, "benchmark"), empty_table(num_nodes, DIM)
+    table = start_table(num_nodes, DIM, seed, "benchmark")
+    context = np.zeros_like(table)
     begin = time.process_time()
     train_walks(table, context, walks, noise, stream(seed, "benchmark"), 0, len(walks), WINDOW)
-    return cut_table(table, DIM), time.process_time() - begin
+    return table, time.process_time() - begin
 
 
 # -- what is measured -------------------------------------------------------------------------------------------------

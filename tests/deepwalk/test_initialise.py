@@ -132,18 +132,20 @@ def test_the_static_graph_has_every_pair_once():
 
 @pytest.mark.parametrize("method", ["deepwalk", "node2vec"])
 def test_rounds_walk_from_every_node_that_has_a_neighbour(method, monkeypatch):
-    monkeypatch.setattr(initialise, "BLOCK", 10)
+    monkeypatch.setattr(initialise, "WALKS_PER_BLOCK", 10)
     graph = two_cliques()
     start, neighbours = neighbour_lists(static_links(graph), graph.num_nodes)
-    blocks = list(walk_blocks(start, neighbours, method, 0, 3))
+    blocks = list(walk_blocks(start, neighbours, method, 0, range(3)))
     assert [number for number, _ in blocks] == [0, 10, 20, 24, 34, 44, 48, 58, 68]
     walks = np.concatenate([walks for _, walks in blocks])
     assert walks.shape == (72, initialise.LENGTH)
     orders = [part.tolist() for part in np.split(walks[:, 0], 3)]
     assert all(sorted(order) == list(range(24)) for order in orders)
     assert orders[0] != orders[1] != orders[2]
-    monkeypatch.setattr(initialise, "BLOCK", 1_000)
-    assert np.array_equal(walks, np.concatenate([each for _, each in walk_blocks(start, neighbours, method, 0, 3)]))
+    monkeypatch.setattr(initialise, "WALKS_PER_BLOCK", 1_000)
+    assert np.array_equal(
+        walks, np.concatenate([each for _, each in walk_blocks(start, neighbours, method, 0, range(3))])
+    )
 
 
 def test_only_the_links_matter():

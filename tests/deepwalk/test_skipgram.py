@@ -9,7 +9,7 @@ import pytest
 from exact import chi_square_p
 
 from tadge import seeding
-from tadge.deepwalk.skipgram import LAST_RATE, RATE, alias_table, pick, sigmoid, train_links, train_walks
+from tadge.deepwalk.skipgram import LAST_RATE, RATE, alias_table, draw_alias, sigmoid, train_links, train_walks
 from tadge.seeding import stream
 
 KEY = stream(0, "test")
@@ -154,7 +154,7 @@ def test_alias_tables_hold_the_exact_shares(size):
 def test_draws_follow_the_shares():
     weight = np.array([0.0, 5, 1, 1, 3, 0, 2])
     table = alias_table(weight)
-    drawn = [pick(table, draw(KEY, k)) for k in range(20_000)]
+    drawn = [draw_alias(table, draw(KEY, k)) for k in range(20_000)]
     assert drawn[:500] == [plain_pick(table, draw(KEY, k)) for k in range(500)]
     counts = np.bincount(drawn, minlength=7)
     assert counts[weight == 0].sum() == 0

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from tadge.arrays import Ints, Nodes
-from tadge.deepwalk.skipgram import Packed, Table, below
+from tadge.arrays import Ints, Nodes, Vectors
+from tadge.deepwalk.skipgram import Packed, below
 from tadge.seeding import draw, unit, walk_key
 
 _32, _LOW = np.uint64(32), np.uint64(0xFFFF_FFFF)
@@ -71,14 +71,9 @@ def linked(start: Ints, neighbours: Nodes, a: int, b: int) -> bool:
     """Tell whether two nodes are neighbours: look for one in the shorter list of the two."""
     if start[b + 1] - start[b] < start[a + 1] - start[a]:
         a, b = b, a
-    low, high = start[a], start[a + 1]
-    while low < high:
-        middle = (low + high) >> 1
-        if neighbours[middle] < b:
-            low = middle + 1
-        else:
-            high = middle
-    return low < start[a + 1] and neighbours[low] == b  # type: ignore[no-any-return]
+    listed = neighbours[start[a] : start[a + 1]]
+    at = np.searchsorted(listed, b)
+    return bool(at < listed.size and listed[at] == b)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -93,48 +88,38 @@ def biased_walks(
     num, length = walks.shape
     most, least = max(1.0, 1.0 / p, 1.0 / q), min(1.0, 1.0 / p, 1.0 / q)
     for i in range(num):
-        of_walk, tosses = walk_key(key, number + i), 0
+        of_walk, draws = walk_key(key, number + i), 0
         walks[i, 0] = begin[i]
         for j in range(1, length):
             v = walks[i, j - 1]
             while True:
-                to = neighbours[start[v] + below(draw(of_walk, tosses), start[v + 1] - start[v])]
-                toss = unit(draw(of_walk, tosses + 1)) * most
-                tosses += 2
-                if j == 1 or toss < least:
+                to = neighbours[start[v] + below(draw(of_walk, draws), start[v + 1] - start[v])]
+                coin = unit(draw(of_walk, draws + 1)) * most
+                draws += 2
+                if j == 1 or coin < least:
                     break
                 before = walks[i, j - 2]
                 weight = 1.0 / p if to == before else 1.0 if linked(start, neighbours, before, to) else 1.0 / q
-                if toss < weight:
+                if coin < weight:
                     break
             walks[i, j] = to
-
-
-@numba.njit(cache=True, nogil=True)
-def count_visits(walks: Nodes, visits: Ints) -> None:
-    """Add to `visits`, (N,), how often each node stands in a block of walks, (B, L)."""
-    for v in walks.ravel():
-        visits[v] += 1
 
 
 # -- random rows ------------------------------------------------------------------------------------------------------
 
 
 @numba.njit(cache=True, nogil=True)
-def uniform_rows(key: np.uint64, scale: float, dim: int, table: Table) -> None:
-    """Fill the first `dim` columns of a table, (N, D), with numbers from -scale to scale.
-
-    A row depends on the key and its number alone.
-    """
-    for v in range(table.shape[0]):
+def uniform_rows(key: np.uint64, scale: float, rows: Vectors) -> None:
+    """Fill rows, (N, D), uniformly from -scale to scale; a row depends on the key and its index alone."""
+    for v in range(rows.shape[0]):
         of_row = walk_key(key, v)
-        for d in range(dim):
-            table[v, d] = (2.0 * unit(draw(of_row, d)) - 1.0) * scale
+        for d in range(rows.shape[1]):
+            rows[v, d] = (2.0 * unit(draw(of_row, d)) - 1.0) * scale
 
 
 @numba.njit(cache=True, nogil=True)
-def normal_rows(key: np.uint64, scale: float, rows: Table) -> None:
-    """Fill rows, (N, d), with normal numbers of this standard deviation; a row depends on the key and its number."""
+def normal_rows(key: np.uint64, scale: float, rows: Vectors) -> None:
+    """Fill rows, (N, D), from a normal distribution with this standard deviation; a row depends on key and index."""
     for v in range(rows.shape[0]):
         of_row = walk_key(key, v)
         for d in range(0, rows.shape[1], 2):  # Box and Muller: two at a time
