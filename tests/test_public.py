@@ -21,6 +21,7 @@ PUBLIC = {
     "ReadOptions",
     "Result",
     "TadgeError",
+    "TadgeWarning",
     "TemporalGraph",
     "WalkConfig",
     "Walks",

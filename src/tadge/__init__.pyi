@@ -13,6 +13,7 @@ from .errors import InputError as InputError
 from .errors import MissingExtraError as MissingExtraError
 from .errors import NotFittedError as NotFittedError
 from .errors import TadgeError as TadgeError
+from .errors import TadgeWarning as TadgeWarning
 from .errors import TrainingError as TrainingError
 from .evaluation.result import Result as Result
 from .evaluation.run import evaluate as evaluate

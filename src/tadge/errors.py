@@ -1,4 +1,4 @@
-"""Everything tadge raises on purpose: one short sentence, in one wording."""
+"""Everything tadge raises or warns of on purpose: one short sentence, in one wording."""
 
 from __future__ import annotations
 
@@ -41,12 +41,24 @@ class DatasetError(TadgeError):
     """A known data set that cannot be had, or is not what it should be."""
 
 
-class MissingExtraError(TadgeError):
+class MissingFileError(InputError, FileNotFoundError):
+    """A file or folder that is not there."""
+
+
+class MissingDatasetError(DatasetError, FileNotFoundError):
+    """A known data set that is not on this machine."""
+
+
+class MissingExtraError(TadgeError, ImportError):
     """An optional package that is not installed."""
 
 
 class TrainingError(TadgeError):
     """A training run that cannot go on."""
+
+
+class TadgeWarning(UserWarning):
+    """Something in the data that looks odd and was read all the same."""
 
 
 class NotFittedError(TadgeError, AttributeError):

@@ -22,7 +22,7 @@ from tadge.datasets.registry import (
     list_datasets,
     with_unix_lines,
 )
-from tadge.errors import DatasetError, InputError, TadgeError
+from tadge.errors import DatasetError, InputError, MissingDatasetError, TadgeError
 from tadge.storage.atomic import atomic_file
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def _path(dataset: Dataset, file: DataFile, beside: Path | None = None) -> Path:
     if place is None:
         fetch = f"run `tadge datasets get {dataset.name}`, or " if file.url else ""
         where, cure = f"{dataset.name} ({file.name})", fetch + by_hand(dataset, file)
-        raise DatasetError("not on this machine", found=refused, cure=cure, where=where)
+        raise MissingDatasetError("not on this machine", found=refused, cure=cure, where=where)
     return place
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from tadge.errors import ConfigError, InputError
+from tadge.errors import ConfigError, InputError, MissingFileError
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -42,24 +42,17 @@ class Source:
 def open_source(path: str | Path, encoding: str = "utf-8") -> Source:
     """Open a file of events, find out what it is, unpack it; complain in one sentence where it is not to be had."""
     path = Path(path)
-    try:
-        if path.is_dir():
-            raise InputError("this is a folder", expected="a file", cure="name one file in it", where=str(path))
-        if not path.exists():
-            raise InputError("there is no such file", cure="check the name and the folder", where=str(path))
-        with path.open("rb") as file:
-            head = file.read(4096)
-        raw = _map(path) if head else np.empty(0, np.uint8)
-    except PermissionError:
-        raise InputError("no permission to read it", cure="chmod +r, or copy it", where=str(path)) from None
-    except OSError as error:
-        raise InputError(f"cannot be read ({error.strerror or error})", where=str(path)) from None
+    head = first_bytes(path, "a file")
     if not head:
         raise InputError("the file is empty", expected="at least one event", where=str(path))
     if head.startswith(PARQUET):
         return Source(path, "parquet", "", np.empty(0, np.uint8), as_on_disk=True)
 
     packing = "gzip" if head.startswith(GZIP) else "zstd" if head.startswith(ZSTD) else ""
+    try:
+        raw: Bytes = np.memmap(path, dtype=np.uint8, mode="r")
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror or error})", where=str(path)) from None
     data = _unpack(raw, packing, path) if packing else raw
     as_on_disk = not packing
     if not data.size:
@@ -77,6 +70,22 @@ def open_source(path: str | Path, encoding: str = "utf-8") -> Source:
         raise InputError("this is one JSON array", expected="JSON lines", cure=cure, where=str(path))
     kind = "jsonl" if start[:1] == b"{" else "text"
     return Source(path, kind, packing, data, as_on_disk)
+
+
+def first_bytes(path: Path, expected: str) -> bytes:
+    """Return the first bytes of a file, at most 4096, or complain that it cannot be read."""
+    where = str(path)
+    try:
+        if path.is_dir():
+            raise InputError("this is a folder", expected=expected, cure="name one file in it", where=where)
+        with path.open("rb") as file:
+            return file.read(4096)
+    except (FileNotFoundError, NotADirectoryError):
+        raise MissingFileError("there is no such file", cure="check the name and the folder", where=where) from None
+    except PermissionError:
+        raise InputError("no permission to read it", cure="chmod +r, or copy it", where=where) from None
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror or error})", where=where) from None
 
 
 def line_at(data: Bytes, offset: int) -> int:
@@ -103,10 +112,6 @@ def check_utf8(source: Source) -> None:
             cure = "save it as UTF-8, or say its encoding (latin-1, for one)"
             where = f"{source.path}, row {row}"
             raise InputError("not UTF-8 text", expected="UTF-8", found=found, cure=cure, where=where) from None
-
-
-def _map(path: Path) -> Bytes:
-    return np.memmap(path, dtype=np.uint8, mode="r")
 
 
 def _unpack(raw: Bytes, packing: str, path: Path) -> Bytes:

@@ -19,6 +19,7 @@ import polars as pl
 from tadge.errors import ConfigError, InputError
 from tadge.graph import TemporalGraph
 from tadge.graph.ids import Ids, as_id_column
+from tadge.io.source import first_bytes
 from tadge.storage.atomic import atomic_file
 
 Vectors = npt.NDArray[np.float32]
@@ -109,7 +110,8 @@ def read_vectors(path: str | Path) -> tuple[Ids, Vectors]:
     """
     path = Path(path)
     form = vector_form(path)
-    _check_there(path)
+    if not first_bytes(path, "a file of vectors"):
+        raise InputError("the file is empty", expected="vectors", cure=AGAIN, where=str(path))
     names, vectors = {".parquet": _read_parquet, ".npz": _read_npz}.get(form, _read_text)(path)
     column = _names(names, f"{path}, ids")
     first = 2 if form in TEXTS else 1  # the row that the first vector stands on
@@ -117,20 +119,6 @@ def read_vectors(path: str | Path) -> tuple[Ids, Vectors]:
     _check_sizes(column.len(), rows, str(path))
     ids: Ids = column.to_numpy()
     return (ids.copy() if ids.dtype == np.int64 else ids.astype(object)), rows
-
-
-def _check_there(path: Path) -> None:
-    try:
-        if path.is_dir():
-            raise InputError("this is a folder", expected="a file of vectors", where=str(path))
-        if not path.exists():
-            raise InputError("there is no such file", cure="check the name and the folder", where=str(path))
-        with path.open("rb") as file:
-            empty = not file.read(1)
-    except OSError as error:
-        raise InputError(f"cannot be read ({error.strerror or error})", where=str(path)) from None
-    if empty:
-        raise InputError("the file is empty", expected="vectors", cure=AGAIN, where=str(path))
 
 
 def _names(ids: Any, where: str) -> pl.Series:

@@ -49,7 +49,7 @@ def _atomic_file(path: Path, mode: str) -> Iterator[IO[Any]]:
         with stream:
             yield stream
         try:
-            _settle(temporary, target)
+            settle(temporary, target)
         except OSError as error:
             raise _not_writable(path, error) from error
     except OSError as error:
@@ -73,8 +73,8 @@ def _check_target(target: Path) -> None:
         raise InputError("the file is write-protected", cure="choose another name or unlock it", where=str(target))
 
 
-def _settle(temporary: Path, target: Path) -> None:
-    """Bring the bytes to the disk, then give them their name."""
+def settle(temporary: Path, target: Path) -> None:
+    """Bring the bytes of a file to the disk, then give it its name."""
     handle = os.open(temporary, os.O_RDWR)
     try:
         os.fsync(handle)
