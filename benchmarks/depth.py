@@ -19,7 +19,7 @@ import torch
 from tadge import NetworkConfig, TrainConfig, WalkConfig, datasets, synthetic
 from tadge.embedding.loop import Trainer
 from tadge.embedding.source import WalkSource
-from tadge.embedding.table import Table
+from tadge.embedding.table import EmbeddingTable
 from tadge.errors import DatasetError, TrainingError
 from tadge.graph import TemporalGraph
 from tadge.network import time_lstm, training_model
@@ -70,7 +70,7 @@ def run(graph: TemporalGraph, blocks: int, heads: int, row: Row, walks: int, epo
         tasks = TrainingModel(model, 5)
         if not scaled:
             torch.nn.init.ones_(tasks.network.fusion.norm.weight)
-        table = Table(torch.randn(graph.num_nodes + 2, 128) / (128**0.5 if scaled else 1.0))
+        table = EmbeddingTable(torch.randn(graph.num_nodes + 2, 128) / (128**0.5 if scaled else 1.0))
         source = WalkSource(graph, replace(WalkConfig(), num_walks=walks), train, 0)
         trainer = Trainer(tasks, table, source, train, "float32", 0)
         began = time.perf_counter()

@@ -1,7 +1,7 @@
 """Measure training against the machine's own limit: python benchmarks/training.py [--quick].
 
-A training step is whole: packing, network, losses, gradients, update of network and table, tally. Useful floating point
-operations are those of the places that are there (padding does not count), three times the forward pass. They are set
+A training step is whole: packing, network, losses, gradients, update of network and table, metrics. Useful floating
+point operations are those of real places (padding does not count), three times the forward pass. They are set
 beside the machine's own matrix multiplications, in bfloat16 and in float32, measured in the same run.
 
 Walks are those of the data where it is found (bitcoin-otc, sx-mathoverflow: tadge datasets list), else of a synthetic
@@ -29,7 +29,7 @@ from tadge.embedding.batches import Sequences
 from tadge.embedding.loop import Trainer, peak_memory_mb
 from tadge.embedding.memory import estimate
 from tadge.embedding.source import WalkSource
-from tadge.embedding.table import Table
+from tadge.embedding.table import EmbeddingTable
 from tadge.errors import DatasetError
 from tadge.graph import TemporalGraph
 from tadge.network.training_model import Batch, TrainingModel
@@ -111,7 +111,7 @@ def make_trainer(source: Any, model: NetworkConfig, train: TrainConfig, length: 
     torch.manual_seed(0)
     tasks, table = (
         TrainingModel(model, length),
-        Table(torch.randn(source.graph.num_nodes + 2, model.dim) / model.dim**0.5),
+        EmbeddingTable(torch.randn(source.graph.num_nodes + 2, model.dim) / model.dim**0.5),
     )
     trainer = Trainer(tasks, table, source, train, "float32", 0)
     trainer.precision = faster_precision(torch.device("cpu"))
@@ -209,7 +209,7 @@ def memory_case(num_nodes: int) -> None:
     source = Invented(num_nodes, Sequences(rows, toe, lengths, np.sort(rng.random(2000)), np.arange(2000)))
     before = peak_memory_mb()
     torch.manual_seed(0)
-    tasks, table = TrainingModel(model, 5), Table(torch.randn(num_nodes + 2, DIM) / DIM**0.5)
+    tasks, table = TrainingModel(model, 5), EmbeddingTable(torch.randn(num_nodes + 2, DIM) / DIM**0.5)
     trainer = Trainer(tasks, table, source, train, "float32", 0)  # type: ignore[arg-type]
     step_seconds(trainer, 2)
     weights = sum(weight.numel() for weight in tasks.parameters())

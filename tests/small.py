@@ -11,7 +11,7 @@ from tadge import synthetic
 from tadge.config import NetworkConfig, TrainConfig, WalkConfig
 from tadge.embedding.loop import Trainer
 from tadge.embedding.source import WalkSource
-from tadge.embedding.table import Table
+from tadge.embedding.table import EmbeddingTable
 from tadge.graph import TemporalGraph
 from tadge.network.training_model import TrainingModel
 
@@ -62,7 +62,7 @@ def trainer(graph=None, walks=None, model=None, train=None, seed=0, given=None) 
         torch.manual_seed(seed + 1)
         tasks = TrainingModel(shape, how.max_length)
         table = torch.randn(graph.num_nodes + 2, shape.dim) / shape.dim**0.5
-    return Trainer(tasks, Table(table), source, config, config.precision, seed)
+    return Trainer(tasks, EmbeddingTable(table), source, config, config.precision, seed)
 
 
 def nothing(_: Trainer) -> None:

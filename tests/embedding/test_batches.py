@@ -126,7 +126,7 @@ def test_the_share_of_hidden_vertices():
 
 def test_an_epoch_is_all_windows_shuffled_with_their_walks_together():
     run = trainer()
-    walks, plans = run.source.kept, [run._epoch_plan(epoch) for epoch in range(3)]
+    walks, plans = run.source.train_walks, [run._epoch_plan(epoch) for epoch in range(3)]
     orders = []
     for sequences, batches in plans:
         assert (np.diff(sequences.begin) >= 0).all()

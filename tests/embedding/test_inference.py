@@ -38,7 +38,7 @@ def embedder(graph, queries="self", structure=True, window=4, max_length=4, dim=
 @pytest.fixture(autouse=True, params=[1, 3])
 def share(request, monkeypatch):
     """Graphs are small here: let few occurrences share what they are compared with."""
-    monkeypatch.setattr(asof, "SHARE", request.param)
+    monkeypatch.setattr(asof, "SHARED_WINDOW", request.param)
 
 
 class Plain:
@@ -70,7 +70,7 @@ class Plain:
 
     def occurrence(self, t, node):
         before = [one for one in self.all if one[0] < t]
-        before = before[: len(before) // asof.SHARE * asof.SHARE][-(self.of.window - 1) :]
+        before = before[: len(before) // asof.SHARED_WINDOW * asof.SHARED_WINDOW][-(self.of.window - 1) :]
         chains = [self.chain(*one) for one in [*before, (t, node)]]
         order = sorted(range(len(chains)), key=lambda k: -len(chains[k]))
         packing = Packing.of(torch.tensor([len(chains[k]) for k in order]))
@@ -155,7 +155,7 @@ def test_a_larger_graph_in_many_blocks(directed, queries, monkeypatch):
     whole = of.nodes(nodes, at, 5)
     alone = np.concatenate([of.nodes(nodes[k : k + 1], at[:1], 5) for k in range(30)])
     np.testing.assert_allclose(alone, whole, rtol=1e-4, atol=1e-5)
-    monkeypatch.setattr(asof, "BLOCK", 7)
+    monkeypatch.setattr(asof, "EMBEDDED_AT_ONCE", 7)
     np.testing.assert_allclose(of.nodes(nodes, at, 5), whole, rtol=1e-4, atol=1e-5)
     twice = of.nodes(np.concatenate([nodes, nodes[::-1]]), np.concatenate([at, at]), 5)
     np.testing.assert_allclose(twice[30:][::-1], whole, rtol=1e-4, atol=1e-5)

@@ -132,8 +132,8 @@ def test_vertices_that_no_walk_visits_stay_unchanged(queries):
     run = trainer(model={"queries": queries}, train={"negatives": 0, "unknown": 0.0, "epochs": 2})
     before = run.table.values.clone()
     run.run(nothing, nothing)
-    there = np.arange(4) < run.source.kept.lengths[:, None]
-    visited = set(run.source.kept.rows[there].tolist())
+    there = np.arange(4) < run.source.train_walks.lengths[:, None]
+    visited = set(run.source.train_walks.rows[there].tolist())
     if queries == "next":
         visited.add(len(before) - 2)  # the end of a sequence asks too
     for row in range(len(before)):
@@ -216,7 +216,7 @@ def judged(monkeypatch, losses):
         def figures(self):
             return {f"{name}_loss": next(given) if name == "self" else 0.0 for name in LOSSES}
 
-    monkeypatch.setattr(Trainer, "judge", lambda self, sequences: Fixed())
+    monkeypatch.setattr(Trainer, "validate", lambda self, sequences: Fixed())
 
 
 @pytest.mark.parametrize(
@@ -262,7 +262,7 @@ def test_judging_learns_nothing_and_says_the_same_again():
     run = trainer(model={"dropout": 0.5})
     run.run(nothing, nothing)
     before = snapshot(run)
-    one, other = (run.judge(run.source.held_out).figures() for _ in range(2))
+    one, other = (run.validate(run.source.held_out).figures() for _ in range(2))
     assert one == other
     assert_same(snapshot(run), before)
     assert one["self_loss"] == run.position.history[-1]["held_out"]["self_loss"]
@@ -357,8 +357,8 @@ PLACES = [
     *[
         ("after", "optimiser", "step"),
         ("after", "table", "update"),
-        ("before", "run", "judge"),
-        ("after", "run", "judge"),
+        ("before", "run", "validate"),
+        ("after", "run", "validate"),
     ],
 ]
 
@@ -394,13 +394,13 @@ def test_ctrl_c_in_the_middle_of_a_step_leaves_a_whole_one(place):
 
 def test_a_signal_that_is_ignored_stays_ignored():
     run = trainer(train={"epochs": 1})
-    judge = run.judge
+    judge = run.validate
 
     def call(sequences):
         signal.raise_signal(signal.SIGINT)
         return judge(sequences)
 
-    run.judge = call
+    run.validate = call
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # as nohup does
     try:
         assert run.run(nothing, nothing) == "done"

@@ -43,8 +43,8 @@ def test_held_out_windows_share_no_start_with_training_in_any_epoch(seed, share,
     every = sample_walks(forum(), walking(**walks), seed)
     out = starts(source.held_out)
     assert len(source.held_out) == len(out) == round(share * (len(every) // window)) * window
-    assert len(source.kept) + len(source.held_out) == len(every)
-    assert set(contents(source.kept)) | set(contents(source.held_out)) == as_set(every)
+    assert len(source.train_walks) + len(source.held_out) == len(every)
+    assert set(contents(source.train_walks)) | set(contents(source.held_out)) == as_set(every)
     seen = []
     for epoch in range(4):
         sequences = source.epoch(epoch)
@@ -76,7 +76,7 @@ def test_kept_walks_are_the_same_in_every_epoch():
 def test_resampled_epochs_differ_from_each_other_but_are_as_large():
     source = make(resample=True)
     epochs = [contents(source.epoch(k)) for k in range(3)]
-    assert epochs[0] == contents(source.kept)
+    assert epochs[0] == contents(source.train_walks)
     shared = len(set(epochs[0]) & set(epochs[1])) / len(epochs[0])
     assert shared < 0.9
     assert abs(len(epochs[1]) / len(epochs[0]) - 1) < 0.2
@@ -85,13 +85,13 @@ def test_resampled_epochs_differ_from_each_other_but_are_as_large():
 def test_nothing_held_out():
     source = make(held_out=0.0)
     assert len(source.held_out) == 0
-    assert len(source.kept) == len(sample_walks(forum(), walking(), 0))
+    assert len(source.train_walks) == len(sample_walks(forum(), walking(), 0))
 
 
 def test_walks_that_are_given_are_taken_in_every_epoch():
     walks = sample_walks(forum(), walking(num_walks=120), 9)
     source = make(given=walks, resample=True)
-    assert set(contents(source.kept)) | set(contents(source.held_out)) == as_set(walks)
+    assert set(contents(source.train_walks)) | set(contents(source.held_out)) == as_set(walks)
     assert contents(source.epoch(3)) == contents(source.epoch(0))
 
 
@@ -101,7 +101,7 @@ def test_given_walks_that_begin_alike_are_not_on_both_sides():
     walks = sample_walks(graph, walking(), 1, starts=np.repeat(once.starts, 3))
     source = make(given=walks, held_out=0.3)
     assert len(source.held_out)
-    assert not starts(source.held_out) & starts(source.kept)
+    assert not starts(source.held_out) & starts(source.train_walks)
 
 
 def none_of(walks):

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tadge.embedding.table import Table
+from tadge.embedding.table import EmbeddingTable
 
 N, D = 9, 4
 
@@ -25,7 +25,7 @@ def steps(seed, count):
 @given(st.integers(0, 10_000), st.integers(1, 15))
 def test_touched_rows_move_as_in_plain_adam_and_others_not_by_a_bit(seed, count):
     start = np.random.default_rng(seed + 1).standard_normal((N, D)).astype(np.float32)
-    table = Table(torch.from_numpy(start.copy()))
+    table = EmbeddingTable(torch.from_numpy(start.copy()))
     values, first, second = start.astype(np.float64), np.zeros((N, D)), np.zeros((N, D))
     for step, rows, gradient, lr in steps(seed, count):
         before = {name: tensor.clone() for name, tensor in table.tensors().items()}
@@ -49,7 +49,7 @@ def test_touched_rows_move_as_in_plain_adam_and_others_not_by_a_bit(seed, count)
 def test_it_is_the_sparse_adam_of_torch(seed):
     torch.manual_seed(seed)
     start = torch.randn(N, D)
-    table, weight = Table(start.clone()), start.clone().requires_grad_()
+    table, weight = EmbeddingTable(start.clone()), start.clone().requires_grad_()
     optimiser = torch.optim.SparseAdam([weight], lr=0.01)
     for step, rows, _, lr in steps(seed, 12):
         gradient = torch.randn(rows.size, D)  # of order 1: torch adds its epsilon elsewhere
@@ -64,7 +64,7 @@ def test_it_is_the_sparse_adam_of_torch(seed):
 
 
 def test_what_is_taken_is_a_copy_that_gathers_gradients():
-    table = Table(torch.arange(12.0).reshape(4, 3))
+    table = EmbeddingTable(torch.arange(12.0).reshape(4, 3))
     rows = torch.tensor([2, 0])
     taken = table.take(rows)
     (taken * torch.tensor([[1.0], [2.0]])).sum().backward()
@@ -76,7 +76,7 @@ def test_what_is_taken_is_a_copy_that_gathers_gradients():
 
 
 def test_a_gradient_of_zero_moves_nothing():
-    table = Table(torch.ones(3, 2))
+    table = EmbeddingTable(torch.ones(3, 2))
     table.update(torch.tensor([1]), torch.zeros(1, 2), 0.1, 1)
     assert table.values.tolist() == [[1, 1]] * 3
     table.update(torch.tensor([1]), torch.full((1, 2), 1e-30), 0.1, 2)  # squares vanish

@@ -83,10 +83,10 @@ def pack_batch(
     Args:
         sequences: all walks.
         windows: (n, S) the walks of each window.
-        num_nodes: N; the table has two more rows: the end of a sequence, the unknown vertex.
-        negatives: how many vertices to draw as wrong answers; -1 for all there are.
-        drawn_from: (n,) vertices to draw from; all of them by default.
-        hidden: share of the places that show the unknown vertex.
+        num_nodes: N; the table has two more rows: the end of a sequence, the unknown node.
+        negatives: how many nodes to draw as negatives; -1 for all there are.
+        drawn_from: (n,) nodes to draw from; all of them by default.
+        hidden: fraction of the places that show the unknown node.
         rng: what to draw with; not needed where nothing is drawn.
         device: where the tensors go.
     """
@@ -99,14 +99,14 @@ def pack_batch(
     there = np.arange(lengths[0])[:, None] < lengths[None, :]  # (L, B)
     rows = sequences.rows[chosen, : lengths[0]].T[there]  # (R,)
     toe = sequences.toe[chosen, : lengths[0]].T[there]
-    present, vertex = np.unique(rows, return_inverse=True)
+    present, node = np.unique(rows, return_inverse=True)
     others = _others(present, num_nodes, negatives, drawn_from, rng)
     needed = np.concatenate([present, others, [num_nodes, num_nodes + 1]])
-    unseen = present[vertex] == num_nodes + 1
+    unseen = present[node] == num_nodes + 1
     if hidden and rng is not None:
         unseen |= rng.random(rows.size) < hidden
     packing = Packing.of(torch.from_numpy(lengths).to(device))
-    tensors = needed, vertex, unseen, toe, sequences.begin[chosen], place.reshape(windows.shape)
+    tensors = needed, node, unseen, toe, sequences.begin[chosen], place.reshape(windows.shape)
     table_rows, candidate, is_hidden, delta, begin, spots = (torch.from_numpy(each).to(device) for each in tensors)
     return Batch(table_rows, present.size, candidate, is_hidden, delta, begin, packing, spots)
 
@@ -114,7 +114,7 @@ def pack_batch(
 def _others(
     present: Ints, num_nodes: int, negatives: int, drawn_from: Ints | None, rng: np.random.Generator | None
 ) -> Ints:
-    """Draw vertices that are not in the batch."""
+    """Draw nodes that are not in the batch."""
     if negatives < 0:
         return np.setdiff1d(np.arange(num_nodes), present, assume_unique=True)
     if negatives == 0 or rng is None:

@@ -9,8 +9,8 @@ from typing import Any
 
 from torch import Tensor
 
+from tadge.embedding.epoch_metrics import EpochMetrics
 from tadge.embedding.loop import Position, Trainer
-from tadge.embedding.tally import Tally
 from tadge.errors import InputError
 from tadge.storage.folder import read_folder, write_folder
 
@@ -38,7 +38,7 @@ def write_checkpoint(folder: str | PathLike[str], trainer: Trainer, about: dict[
     }
     where = {name: getattr(position, name) for name in ("epoch", "step", "total", "best_epoch", "seconds", "history")}
     where["best"] = None if math.isinf(position.best) else position.best
-    where["tally"] = position.tally.state()
+    where["metrics"] = position.metrics.state()
     write_folder(folder, CHECKPOINT, parts, {"about": about, "precision": trainer.precision, "position": where})
 
 
@@ -95,10 +95,10 @@ def restore(trainer: Trainer, parts: dict[str, dict[str, Tensor]], meta: dict[st
     groups = trainer.optimiser.state_dict()["param_groups"]
     trainer.optimiser.load_state_dict({"state": state, "param_groups": groups})
     where = dict(meta["position"])
-    tally = Tally()
-    tally.restore(where.pop("tally"))
+    metrics = EpochMetrics()
+    metrics.restore(where.pop("metrics"))
     best = where.pop("best")
-    trainer.position = Position(**where, best=math.inf if best is None else best, tally=tally)
+    trainer.position = Position(**where, best=math.inf if best is None else best, metrics=metrics)
     trainer.resume()
 
 

@@ -1,4 +1,4 @@
-"""Which number format is faster on this machine, found by trying."""
+"""Where the network runs, and in which precision: the faster one here, found by trying."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 from tadge.errors import ConfigError
 
 TRIES = 3
-ROWS, WIDTH = 256, 512  # of the matrices that are tried
+TRIED_ROWS, TRIED_WIDTH = 256, 512  # of the matrices that are tried
 CLEARLY = 1.2  # bfloat16 must be this much faster: not everything in a step is a matrix product
 
 
@@ -20,8 +20,8 @@ def faster_precision(device: torch.device) -> str:
 
 
 def _products(device: torch.device, dtype: torch.dtype) -> float:
-    rows = torch.ones(ROWS, WIDTH, dtype=dtype, device=device)
-    weight = torch.ones(WIDTH, WIDTH, dtype=dtype, device=device)
+    rows = torch.ones(TRIED_ROWS, TRIED_WIDTH, dtype=dtype, device=device)
+    weight = torch.ones(TRIED_WIDTH, TRIED_WIDTH, dtype=dtype, device=device)
     best = float("inf")
     for _ in range(TRIES):
         began = time.perf_counter()

@@ -26,7 +26,7 @@ from tadge.embedding.loop import Trainer
 from tadge.embedding.memory import check_memory, estimate
 from tadge.embedding.progress import TrainingBars
 from tadge.embedding.source import WalkSource
-from tadge.embedding.table import Table
+from tadge.embedding.table import EmbeddingTable
 from tadge.embedding.toe_head import HEAD_PAIRS, apply_toe_head, learn_toe_head
 from tadge.errors import InputError, NotFittedError, TrainingError
 from tadge.features.pairs import timed_pairs
@@ -211,7 +211,9 @@ class TADGE(BaseEstimator):  # type: ignore[misc]
         else:
             table = run[0]["table"]["values"]
         precision = self.train_config.precision if run is None else run[1]["precision"]
-        trainer = Trainer(tasks.to(device), Table(table.to(device)), source, self.train_config, precision, self.seed)
+        trainer = Trainer(
+            tasks.to(device), EmbeddingTable(table.to(device)), source, self.train_config, precision, self.seed
+        )
         if precision == "auto":
             trainer.precision = faster_precision(device)
         if run is not None:

@@ -9,10 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
-from tadge.arrays import Days, Ints, Report, Vectors
+from tadge.arrays import Days, Flags, Ints, Report, Vectors
 from tadge.graph import TemporalGraph
 from tadge.graph.chains import Chains, chains_of, joined_by, latest
 from tadge.network.network import Network
@@ -20,8 +19,8 @@ from tadge.network.packing import Packing, PrefixTree
 from tadge.network.training_model import as_input
 from tadge.units import squash
 
-SHARE = 512  # occurrences in a row that are compared with the same ones: those right before all of them
-BLOCK = 1024  # occurrences embedded at once: bounds the memory
+SHARED_WINDOW = 512  # consecutive occurrences that share one comparison window: the occurrences just before the block
+EMBEDDED_AT_ONCE = 1024  # occurrences: bounds the memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +29,7 @@ class AsOf:
 
     Attributes:
         network: in evaluation mode.
-        table: (N' + 2, D) input vectors; the last two rows are the end of a sequence and the unknown vertex.
+        table: (N' + 2, D) input vectors; the last two rows are the end of a sequence and the unknown node.
         rows: (N,) int64 row of the table of each of the graph's nodes; N' + 1 where it is unknown.
         graph: what happened.
         window: how many occurrences are compared with each other.
@@ -47,7 +46,7 @@ class AsOf:
     def nodes(self, nodes: Ints, at: Days, count: int, report: Report = lambda done, total: None) -> Vectors:
         """Embed nodes, (Q,), each as of a moment, (Q,): the mean over its latest occurrences, at most `count`.
 
-        A node that has not joined by then is embedded as the unknown vertex. `report` is told how many occurrences are
+        A node that has not joined by then is embedded as the unknown node. `report` is told how many occurrences are
         done, of how many.
         """
         vectors, place = self.distinct(nodes, at, count, report)
@@ -64,11 +63,11 @@ class AsOf:
         unknown, ends = ends[:1] == 0, ends[ends > 0]
         occurrences, which = latest(self.graph, chains.node[ends - 1], chains.time[ends - 1], count)
         needed, spot = np.unique(occurrences, return_inverse=True)
-        made = self.occurrences(needed, report)
+        vectors = self.occurrences(needed, report)
         result = np.empty((unknown.sum() + ends.size, self.table.shape[1]), np.float32)
         if ends.size:
             first = np.flatnonzero(np.diff(which, prepend=-1))
-            sums = np.add.reduceat(made[spot].astype(np.float64), first, axis=0)
+            sums = np.add.reduceat(vectors[spot].astype(np.float64), first, axis=0)
             result[unknown.sum() :] = sums / np.diff(first, append=which.size)[:, None]
         if unknown.any():
             result[0] = self._unknown()
@@ -81,14 +80,16 @@ class AsOf:
         chains = chains_of(self.graph)
         in_time = occurrences[np.lexsort((occurrences, chains.time[occurrences]))]
         result = np.empty((occurrences.size, self.table.shape[1]), np.float32)
-        for first in range(0, in_time.size, BLOCK):
-            block = in_time[first : first + BLOCK]
+        for first in range(0, in_time.size, EMBEDDED_AT_ONCE):
+            block = in_time[first : first + EMBEDDED_AT_ONCE]
             result[np.searchsorted(occurrences, block)] = self._block(chains, block)
             report(first + block.size, in_time.size)
         return result
 
     def _block(self, chains: Chains, block: Ints) -> Vectors:
-        others = np.concatenate([chains.before(block, self.window - 1, SHARE), block[:, None]], axis=1)  # (n, S)
+        others = np.concatenate(
+            [chains.before(block, self.window - 1, SHARED_WINDOW), block[:, None]], axis=1
+        )  # (n, S)
         needed = np.unique(others[others >= 0])
         path, lengths = chains.paths(needed, self.network.max_length)
         spot = np.searchsorted(needed, np.maximum(others, needed[0]))  # (n, S) which chain
@@ -101,15 +102,13 @@ class AsOf:
         return self._run(rows[chosen], delta[chosen], packing, place[spot, step], others >= 0)
 
     @torch.inference_mode()
-    def _run(
-        self, rows: Ints, toe: Vectors, packing: Packing | PrefixTree, others: Ints, there: npt.NDArray[np.bool_]
-    ) -> Vectors:
+    def _run(self, rows: Ints, toe: Vectors, packing: Packing | PrefixTree, others: Ints, mask: Flags) -> Vectors:
         """Embed rows, (n,), the last of the `others`, (n, S) each; `rows` of the table and `toe` are (R,)."""
-        tensors = (torch.from_numpy(each).to(self.table.device) for each in (rows, toe, others, there))
-        table_rows, delta, looked_at, mask = tensors
+        tensors = (torch.from_numpy(array).to(self.table.device) for array in (rows, toe, others, mask))
+        table_rows, delta, compared, is_real = tensors
         x, end = as_input(self.table[table_rows]), as_input(self.table[-2:-1])[0]
-        made = self.network.embed_rows(x, delta, end, packing.to(self.table.device), looked_at, mask)
-        return made.float().cpu().numpy()
+        vectors = self.network.embed_rows(x, delta, end, packing.to(self.table.device), compared, is_real)
+        return vectors.float().cpu().numpy()
 
     def _unknown(self) -> Vectors:
         packing, _, place = _packing(np.zeros((1, 1), np.int64), np.ones(1, np.int64))
@@ -127,7 +126,7 @@ def _packing(path: Ints, lengths: Ints) -> tuple[Packing, tuple[Ints, Ints], Int
 
 
 def _prefix_tree(path: Ints, lengths: Ints) -> tuple[PrefixTree, tuple[Ints, Ints], Ints]:
-    """Lay chains out as `_packing` does, but with one row for what several have in common: beginnings."""
+    """Lay chains out as `_packing` does, but with one row for each distinct prefix."""
     chain, step = np.nonzero(np.arange(path.shape[1]) < lengths[:, None])
     begins = path[chain, 0]  # chains that were cut begin elsewhere, and share nothing with those that were not
     _, first, row = np.unique(

@@ -1,6 +1,6 @@
 """The training loop: steps, epochs, early stopping, and all that is needed to go on after a stop.
 
-What is random in a step (the order of windows, wrong answers, hidden vertices, dropout) is drawn from the seed and the
+What is random in a step (the order of windows, negatives, hidden nodes, dropout) is drawn from the seed and the
 step's position. So the position is the random state: a run that goes on from a checkpoint draws what it would have.
 """
 
@@ -22,15 +22,15 @@ from torch import Tensor
 from tadge.arrays import Ints
 from tadge.config import TrainConfig
 from tadge.embedding.batches import Sequences, batch_windows, pack_batch, window_starts
+from tadge.embedding.epoch_metrics import EpochMetrics
 from tadge.embedding.source import WalkSource
-from tadge.embedding.table import BETAS, EPSILON, Table
-from tadge.embedding.tally import Tally
+from tadge.embedding.table import BETAS, EPSILON, EmbeddingTable
 from tadge.errors import TrainingError
 from tadge.machine import peak_memory_mb
 from tadge.network.training_model import LOSSES, Batch, LossOutput, TrainingModel, loss_weights
 from tadge.seeding import stream
 
-LAST_LR = 0.05  # the share of the learning rate that is left at the end
+LAST_LR = 0.05  # the fraction of the learning rate that is left at the end
 
 
 @dataclass
@@ -44,7 +44,7 @@ class Position:
         best: the smallest loss on the held-out walks so far (on the training walks where none are held out).
         best_epoch: epochs done when it was had.
         seconds: time spent on this epoch so far.
-        tally: what this epoch came to so far.
+        metrics: what this epoch came to so far.
         history: figures of every epoch done.
     """
 
@@ -54,7 +54,7 @@ class Position:
     best: float = math.inf
     best_epoch: int = 0
     seconds: float = 0.0
-    tally: Tally = field(default_factory=Tally)
+    metrics: EpochMetrics = field(default_factory=EpochMetrics)
     history: list[dict[str, Any]] = field(default_factory=list)
 
 
@@ -67,11 +67,17 @@ class Trainer:
         source: where the walks come from.
         config: how to train.
         precision: "float32" or "bfloat16".
-        seed: a whole number from 0 up.
+        seed: an integer from 0 up.
     """
 
     def __init__(
-        self, tasks: TrainingModel, table: Table, source: WalkSource, config: TrainConfig, precision: str, seed: int
+        self,
+        tasks: TrainingModel,
+        table: EmbeddingTable,
+        source: WalkSource,
+        config: TrainConfig,
+        precision: str,
+        seed: int,
     ) -> None:
         self.tasks, self.table, self.source, self.config, self.seed = tasks, table, source, config, seed
         self.device, self.precision = table.values.device, precision
@@ -80,6 +86,7 @@ class Trainer:
         self.drawn_from = np.flatnonzero(source.graph.degree > 0)
         self.position = Position()
         self.best = self._copy()
+        self.planned = -1  # the epoch that the batches are of
         self.resume()
 
     # -- a run --------------------------------------------------------------------------------------------------------
@@ -98,7 +105,7 @@ class Trainer:
         with torch.random.fork_rng(devices=[self.device] if self.device.type == "cuda" else []):
             try:
                 while not self.finished:
-                    with uncut():
+                    with defer_sigint():
                         self._next_step()
                     report(self)
                     save(self)
@@ -118,7 +125,9 @@ class Trainer:
 
     def resume(self) -> None:
         """Make ready to go on from a position that was restored."""
-        self.sequences, self.batches = self._epoch_plan(self.position.epoch)
+        if self.planned != self.position.epoch:
+            self.sequences, self.batches = self._epoch_plan(self.position.epoch)
+            self.planned = self.position.epoch
 
     def keep_best(self) -> None:
         """Go back to the best state there was."""
@@ -134,7 +143,7 @@ class Trainer:
         batch = self._pack(self.sequences, windows, rng, self.config.unknown)
         torch.manual_seed(int(rng.integers(2**63)))
         outcome = self._train(batch)
-        position.tally.add(batch, outcome)
+        position.metrics.add(batch, outcome)
         position.step += 1
         position.total += 1
         position.seconds += time.perf_counter() - began
@@ -144,11 +153,11 @@ class Trainer:
     def _end_epoch(self) -> None:
         position, began = self.position, time.perf_counter()
         position.epoch += 1
-        figures: dict[str, Any] = {"epoch": position.epoch, "loss": 0.0, **position.tally.figures()}
+        figures: dict[str, Any] = {"epoch": position.epoch, "loss": 0.0, **position.metrics.figures()}
         figures["loss"] = self._joint(figures)
         judged = figures["loss"]
         if len(self.source.held_out):
-            held_out = self.judge(self.source.held_out).figures()
+            held_out = self.validate(self.source.held_out).figures()
             judged = self._joint(held_out)
             figures["held_out"] = {"loss": judged, **held_out}
         if judged < position.best:
@@ -158,7 +167,7 @@ class Trainer:
         figures |= {"lr": self._lr(position.total), "seconds": position.seconds}
         figures |= {"walks_per_second": walks / position.seconds, "peak_memory_mb": peak_memory_mb()}
         position.history.append(figures)
-        position.step, position.seconds, position.tally = 0, 0.0, Tally()
+        position.step, position.seconds, position.metrics = 0, 0.0, EpochMetrics()
 
     # -- a step -------------------------------------------------------------------------------------------------------
 
@@ -227,16 +236,16 @@ class Trainer:
         )
 
     @torch.no_grad()
-    def judge(self, sequences: Sequences) -> Tally:
-        """Ask the tasks about walks without learning from them."""
+    def validate(self, sequences: Sequences) -> EpochMetrics:
+        """Compute losses and scores of walks without learning from them."""
         self.tasks.eval()
-        tally = Tally(self.source.graph.num_nodes)
+        metrics = EpochMetrics(self.source.graph.num_nodes)
         starts = window_starts(len(sequences), self.config.window, self.config.window)
         for number, windows in enumerate(batch_windows(starts, self.config.window, self.config.batch_size)):
             rng = np.random.default_rng([int(stream(self.seed, "judge")), number])
             batch = self._pack(sequences, windows, rng, 0.0)
-            tally.add(batch, self._forward(batch, self.table.values[batch.rows]))
-        return tally
+            metrics.add(batch, self._forward(batch, self.table.values[batch.rows]))
+        return metrics
 
     def _joint(self, figures: dict[str, float]) -> float:
         return sum(weight * figures[f"{name}_loss"] for name, weight in loss_weights(self.config.weights).items())
@@ -253,8 +262,8 @@ class Trainer:
 
 
 @contextmanager
-def uncut() -> Iterator[None]:
-    """Let Ctrl-C wait until what is inside is done: a step that was cut in two could not be gone on from."""
+def defer_sigint() -> Iterator[None]:
+    """Delay SIGINT until the block within is complete: a half-done step cannot be resumed."""
     came = []
     before = signal.getsignal(signal.SIGINT)  # None: not one of Python's
     if threading.current_thread() is not threading.main_thread():

@@ -39,7 +39,7 @@ class TrainingBars(Bars):
             self.say(epoch_line(figures))
         self.shown_epochs = len(position.history)
         if position.step:
-            figures = position.tally.figures()
+            figures = position.metrics.figures()
             speed = position.step * trainer.batches[0].size / max(position.seconds, 1e-9)
             text = " ".join(f"{name} {figures[f'{name}_loss']:.3f}" for name in LOSSES) + f" {speed:,.0f} walks/s"
             title = f"epoch {position.epoch + 1}/{self.epochs}"

@@ -22,14 +22,14 @@ class WalkSource:
         graph: what to walk on.
         walking: how.
         config: how many walks are held out, and whether each epoch walks anew.
-        seed: a whole number from 0 up.
+        seed: an integer from 0 up.
         walks: train on these instead.
     """
 
     def __init__(
         self, graph: TemporalGraph, walking: WalkConfig, config: TrainConfig, seed: int, walks: Walks | None = None
     ) -> None:
-        self.graph, self.walking, self.config, self.seed, self.given = graph, walking, config, seed, walks
+        self.graph, self.walking, self.config, self.seed, self.user_walks = graph, walking, config, seed, walks
         walks = sample_walks(graph, walking, seed) if walks is None else walks
         self.note = walks.note
         sequences = Sequences.of(walks)
@@ -40,14 +40,14 @@ class WalkSource:
         out[(held_out[:, None] * config.window + np.arange(config.window)).reshape(-1)] = True
         self.held_out = sequences.take(out)
         self.held_out_starts = np.unique(walks.starts[sequences.order[out]])
-        self.kept = self._without_held_out(walks, sequences)
-        check_windows(config.window, config.window_step, len(self.kept))
+        self.train_walks = self._without_held_out(walks, sequences)
+        check_windows(config.window, config.window_step, len(self.train_walks))
         self.mean_length = float(walks.lengths.mean())
 
     def epoch(self, number: int) -> Sequences:
         """Give the walks of an epoch, counted from 0."""
-        if number == 0 or not self.config.resample or self.given is not None:
-            return self.kept
+        if number == 0 or not self.config.resample or self.user_walks is not None:
+            return self.train_walks
         walks = sample_walks(self.graph, self.walking, int(stream(self.seed, f"epoch {number}") >> np.uint64(1)))
         sequences = self._without_held_out(walks, Sequences.of(walks))
         if len(sequences) < self.config.window:

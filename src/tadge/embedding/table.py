@@ -9,11 +9,11 @@ BETAS = 0.9, 0.999
 EPSILON = 1e-8
 
 
-class Table:
-    """Hold one vector per vertex, one for the end of a sequence, one for the unknown vertex, and their moments.
+class EmbeddingTable:
+    """Hold one vector per node, one for the end of a sequence, one for the unknown node, and their moments.
 
-    "Vertices not in the sequence stay unchanged": Adam that is lazy. A row's moments rest while it is not touched, so
-    a step costs what it touches, whatever the number of vertices.
+    "Nodes not in the sequence stay unchanged": Adam that is lazy. A row's moments rest while it is not touched, so
+    a step costs what it touches, whatever the number of nodes.
 
     Attributes:
         values: (N + 2, D).

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from small import trainer
-from tadge.embedding.tally import Tally
+from tadge.embedding.epoch_metrics import EpochMetrics
 from tadge.network.losses import Classification
 from tadge.network.training_model import LOSSES, LossOutput
 
@@ -42,30 +42,30 @@ def named(batch, outcome):
 
 
 def test_f1_scores_are_those_of_scikit_learn():
-    metrics = pytest.importorskip("sklearn.metrics")
-    tally, answers, micro = Tally(500), ([], [], []), ([], [], [])
+    sklearn = pytest.importorskip("sklearn.metrics")
+    metrics, answers, micro = EpochMetrics(500), ([], [], []), ([], [], [])
     for batch, outcome in batches():
-        tally.add(batch, outcome)
+        metrics.add(batch, outcome)
         for task, pair in enumerate(named(batch, outcome)):
             answers[task].append(pair)
         for task, choice in enumerate((outcome.identity, outcome.edges, outcome.who)):
             micro[task].append((choice.target.tolist(), choice.predicted.tolist()))
-    figures = tally.figures()
+    figures = metrics.figures()
     for task, name in enumerate(("self", "edge", "who")):
         right, chosen = (np.concatenate([pair[side] for pair in answers[task]]) for side in (0, 1))
         assert len(right) > 50
-        macro = metrics.f1_score(right, chosen, average="macro")
+        macro = sklearn.f1_score(right, chosen, average="macro")
         assert figures[f"{name}_macro_f1"] == pytest.approx(macro)
         # the micro score is over candidates: another row of the right vertex is no candidate, so it is the same
         right, chosen = (np.concatenate([pair[side] for pair in micro[task]]) for side in (0, 1))
-        assert figures[f"{name}_f1"] == pytest.approx(metrics.f1_score(right, chosen, average="micro"))
+        assert figures[f"{name}_f1"] == pytest.approx(sklearn.f1_score(right, chosen, average="micro"))
 
 
 def test_losses_are_means_over_questions_and_errors_their_roots():
-    tally, sums, asked, toe = Tally(), np.zeros(len(LOSSES)), np.zeros(len(LOSSES)), []
+    metrics, sums, asked, toe = EpochMetrics(), np.zeros(len(LOSSES)), np.zeros(len(LOSSES)), []
     sizes = set()
     for batch, outcome in batches():
-        tally.add(batch, outcome)
+        metrics.add(batch, outcome)
         lengths = batch.packing.lengths.tolist()
         edges = sum(n - 1 for n in lengths)
         pairs = len(batch.windows) * 10  # of five walks each
@@ -76,7 +76,7 @@ def test_losses_are_means_over_questions_and_errors_their_roots():
         sizes.add(edges)
         toe += batch.toe[len(lengths) :].tolist()  # rows of the first step come first
     assert len(sizes) > 1
-    figures = tally.figures()
+    figures = metrics.figures()
     for name, mean in zip(LOSSES, sums / asked, strict=True):
         assert figures[f"{name}_loss"] == pytest.approx(mean)
         if f"{name}_rmse" in figures:
@@ -91,13 +91,13 @@ def test_errors_are_those_of_the_model_over_all_batches():
     with torch.no_grad():
         for weight in (run.tasks.interval_weight, run.tasks.toe_weight):
             weight.normal_(std=0.3)
-    tally, toe, apart = Tally(), [], []
+    metrics, toe, apart = EpochMetrics(), [], []
     for batch_windows in run.batches:
         batch = run._pack(run.sequences, batch_windows, np.random.default_rng(0), 0.0)
         vectors = run.table.values[batch.rows]
         with torch.no_grad():
             made = run.tasks.embed(batch, vectors)
-            tally.add(batch, run.tasks.compute_losses(batch, vectors, made))
+            metrics.add(batch, run.tasks.compute_losses(batch, vectors, made))
             ends, windows = batch.packing.edges, batch.windows
             guess = (made.nodes[ends[:, 0]] + made.nodes[ends[:, 1]]) @ run.tasks.toe_weight
             toe += (guess - batch.toe[ends[:, 1]]).tolist()
@@ -107,19 +107,19 @@ def test_errors_are_those_of_the_model_over_all_batches():
                 for b in window:
                     delta = 2 * np.arctan(abs(float(batch.begin[a] - batch.begin[b]))) / np.pi
                     apart += [float(score[a] + score[b]) - delta] if a < b else []
-    figures = tally.figures()
+    figures = metrics.figures()
     assert figures["toe_rmse"] == pytest.approx(np.sqrt(np.mean(np.square(toe))), rel=1e-5)
     assert figures["interval_rmse"] == pytest.approx(np.sqrt(np.mean(np.square(apart))), rel=1e-5)
 
 
 def test_a_tally_goes_on_from_its_state():
-    whole, first = Tally(), Tally()
+    whole, first = EpochMetrics(), EpochMetrics()
     given = list(batches())
     for batch, outcome in given:
         whole.add(batch, outcome)
     for batch, outcome in given[:2]:
         first.add(batch, outcome)
-    second = Tally()
+    second = EpochMetrics()
     second.restore(json.loads(json.dumps(first.state())))
     for batch, outcome in given[2:]:
         second.add(batch, outcome)
@@ -127,16 +127,16 @@ def test_a_tally_goes_on_from_its_state():
 
 
 def test_what_is_not_asked_has_no_score():
-    tally = Tally(500)
+    metrics = EpochMetrics(500)
     for batch, outcome in batches():
         losses = outcome.losses.clone()
         losses[LOSSES.index("who") :] = 0.0
-        tally.add(batch, outcome._replace(losses=losses, who=None))
-    figures = tally.figures()
+        metrics.add(batch, outcome._replace(losses=losses, who=None))
+    figures = metrics.figures()
     assert not {"who_f1", "who_macro_f1", "when_rmse"} & figures.keys()
     assert figures["who_loss"] == figures["when_loss"] == 0.0
     assert figures["edge_f1"] > 0
 
 
 def test_nothing_asked():
-    assert set(Tally().figures().values()) == {0.0}
+    assert set(EpochMetrics().figures().values()) == {0.0}

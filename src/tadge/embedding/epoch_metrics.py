@@ -13,14 +13,14 @@ from tadge.network.training_model import LOSSES, Batch, LossOutput
 CHOICES = ("self", "edge", "who")  # tasks with one right answer to each question
 
 
-class Tally:
+class EpochMetrics:
     """Add up the outcomes of batches.
 
-    Micro-F1 is the share of right answers, since every question has one right answer and gets one. Macro-F1 (Eq. 39) is
-    the mean of the F1 scores of all vertices that were right or were chosen; it needs counts for every vertex.
+    Micro-F1 is the fraction of right answers, since every question has one right answer and gets one. Macro-F1 (Eq. 39)
+    is the mean of the F1 scores of all nodes that were right or were chosen; it needs counts for every node.
 
     Args:
-        num_nodes: count answers by vertex for the Macro-F1 of this many vertices; 0: do not.
+        num_nodes: count answers by node for the Macro-F1 of this many nodes; 0: do not.
     """
 
     def __init__(self, num_nodes: int = 0) -> None:
@@ -48,8 +48,8 @@ class Tally:
             self._count(batch, outcome)
 
     def _count(self, batch: Batch, outcome: LossOutput) -> None:
-        rows, vertex = batch.rows.cpu().numpy(), batch.candidate.cpu().numpy()
-        answers: Ints = np.concatenate([rows[vertex], rows[batch.present : -2]])  # vertex of every edge candidate
+        rows, node = batch.rows.cpu().numpy(), batch.candidate.cpu().numpy()
+        answers: Ints = np.concatenate([rows[node], rows[batch.present : -2]])  # node of every edge candidate
         choices = (outcome.identity, rows), (outcome.edges, answers), (outcome.who, rows)
         for task, (choice, names) in enumerate(choices):
             if choice is None:
@@ -78,7 +78,7 @@ class Tally:
         return found | {"toe_constant_rmse": math.sqrt(max(second - first**2, 0.0))}
 
     def state(self) -> dict[str, Any]:
-        """Give what must be kept to go on within an epoch (without counts by vertex)."""
+        """Give what must be kept to go on within an epoch (without counts by node)."""
         return {name: getattr(self, name).tolist() for name in ("sums", "asked", "right", "toe")}
 
     def restore(self, state: dict[str, Any]) -> None:
