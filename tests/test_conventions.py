@@ -129,9 +129,9 @@ def test_ranked_ids_can_be_asked_again():
         assert [value for _, value in ranking] == pytest.approx([probability[ids == target][0] for target in targets])
     number = int(np.flatnonzero(ids == 3)[0])
     assert model.rank(3) == model.rank(tadge.NodeNumbers(number))
-    with pytest.raises(tadge.InputError, match="src: unknown node; .*found 4; did you mean"):
+    with pytest.raises(tadge.InputError, match=r"src: unknown node; .*found 4; did you mean"):
         model.rank(4)
-    with pytest.raises(tadge.InputError, match="src: an id of another type; .*found '3'; did you mean 3"):
+    with pytest.raises(tadge.InputError, match=r"src: an id of another type; .*found '3'; did you mean 3"):
         model.rank("3")
 
 
@@ -208,7 +208,7 @@ def test_folders_of_earlier_versions_are_refused_in_one_sentence(tmp_path, fitte
 
     write_folder(tmp_path / "old", "model", {}, {})
     for kind in (tadge.TADGE, tadge.Forecaster):
-        with pytest.raises(tadge.InputError, match="a model of an earlier version of tadge; .*fit it again"):
+        with pytest.raises(tadge.InputError, match=r"a model of an earlier version of tadge; .*fit it again"):
             kind.load(tmp_path / "old")
     fitted["Forecaster"].save(tmp_path / "new")
     parts, meta = read_folder(tmp_path / "new", "forecaster")
