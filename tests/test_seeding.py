@@ -94,5 +94,5 @@ def test_every_bit_in_flips_every_bit_out_half_of_the_time():
 
 @pytest.mark.parametrize("seed", [-1, 1.5, "0", None, True])
 def test_bad_seeds_are_one_sentence(seed):
-    with pytest.raises(ConfigError, match="seed: not a seed; expected a whole number from 0 up"):
+    with pytest.raises(ConfigError, match="seed: not a seed; expected an integer from 0 up"):
         stream(seed, "walks")

@@ -29,14 +29,14 @@ _27, _30, _31, _11 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(11)
 
 
 def check_seed(seed: int) -> int:
-    """Return the seed as a plain whole number, or complain."""
+    """Return the seed as a plain integer, or refuse it."""
     try:
         number = operator.index(seed)
     except TypeError:
         number = -1
     if number < 0 or isinstance(seed, bool):
         cure = "the same seed gives the same answer"
-        raise ConfigError("not a seed", expected="a whole number from 0 up", found=repr(seed), cure=cure, where="seed")
+        raise ConfigError("not a seed", expected="an integer from 0 up", found=repr(seed), cure=cure, where="seed")
     return number
 
 

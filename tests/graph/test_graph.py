@@ -238,7 +238,7 @@ def test_units_and_clocks():
         (dict(src=[1], dst=[2], time=[1e300]), "makes no sense"),
         (dict(src=[1], dst=[2], time=["x"]), "not a list of numbers"),
         (dict(src=[1], dst=[2], time=np.array(["NaT"], "datetime64[s]")), "makes no sense"),
-        (dict(src=[1.5], dst=[2], time=[1]), "not a whole number"),
+        (dict(src=[1.5], dst=[2], time=[1]), "not an integer"),
         (dict(src=[None], dst=[2], time=[1]), "mixed or unknown types"),
         (dict(src=[1, "a"], dst=[2, 2], time=[1, 2]), "mixed or unknown types"),
         (dict(src=[[1]], dst=[2], time=[1]), "plain list"),

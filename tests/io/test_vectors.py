@@ -135,7 +135,7 @@ ARRAYS = {
     "complex": ({"ids": IDS, "vectors": VECTORS * 1j}, "not a table of vectors"),
     "nan": ({"ids": IDS, "vectors": np.where(VECTORS > 5, np.nan, 0)}, "row 3: not a finite number; .* found nan"),
     "large": ({"ids": IDS, "vectors": np.where(VECTORS > 1, 1e300, 0)}, "row 1: not a finite number; .*1e.300"),
-    "half ids": ({"ids": IDS + 0.5, "vectors": VECTORS}, "ids: an id is not a whole number"),
+    "half ids": ({"ids": IDS + 0.5, "vectors": VECTORS}, "ids: an id is not an integer"),
     "objects": ({"ids": np.array([1, "a", 2], object), "vectors": VECTORS}, "not an npz file of plain arrays"),
     "table of ids": ({"ids": IDS[None], "vectors": VECTORS}, "ids must be a plain list"),
 }
@@ -222,7 +222,7 @@ def test_unknown_forms(tmp_path, call):
         ("v.npz", IDS, VECTORS[:2], "3 ids and 2 vectors"),
         ("v.npz", IDS, np.full((3, 2), np.inf), "vectors, row 1: not a finite number"),
         ("v.npz", IDS, VECTORS[0], "not a table of vectors"),
-        ("v.npz", [1, 2.5, 3], VECTORS, "an id is not a whole number"),
+        ("v.npz", [1, 2.5, 3], VECTORS, "an id is not an integer"),
         ("v.parquet", IDS, VECTORS[:, :0], "the vectors are empty"),
     ],
 )

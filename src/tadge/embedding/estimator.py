@@ -30,7 +30,7 @@ from tadge.embedding.table import EmbeddingTable
 from tadge.embedding.toe_head import HEAD_PAIRS, apply_toe_head, learn_toe_head
 from tadge.errors import InputError, NotFittedError, TrainingError
 from tadge.features.pairs import timed_pairs
-from tadge.graph.chains import last_joined
+from tadge.graph.chains import as_of_joining
 from tadge.graph.graph import TemporalGraph
 from tadge.graph.inputs import Moments, NodeIds, check_kind, match_ids, moments_of, node_numbers, one_node, pairs_of
 from tadge.graph.views import both_directions
@@ -41,7 +41,7 @@ from tadge.protocols import Statistic, Unit, check_toe_question
 from tadge.seeding import check_seed, seeded
 from tadge.storage.estimator_folder import estimator_parts, write_estimator
 from tadge.storage.folder import has_folder, one_writer, remove_kind
-from tadge.units import Moment, squash, unsquash
+from tadge.units import Moment, bounded_toe, squash
 from tadge.walks.sampler import Walks
 
 LATEST_OCCURRENCES = 5  # occurrences whose mean a node's vector is
@@ -375,12 +375,9 @@ class TADGE(BaseEstimator):  # type: ignore[misc]
         check_toe_question(unit, statistic)
         view, graph = self._view(graph), self._graph(graph)
         sources, targets, moments = pairs_of(graph, src, dst, at, before)
-        joined = last_joined(graph, targets, moments)
-        passed = np.where(joined > -np.inf, moments - joined, 0.0)
-        moments = np.where(joined > -np.inf, joined, moments)
+        moments, passed = as_of_joining(graph, targets, moments)
         squashed = apply_toe_head(self._pair_features(view, sources, targets, moments), self.toe_head_)
-        squashed = np.maximum(np.clip(squashed, 0.0, self._largest_toe), squash(passed))
-        return squashed if unit == "squashed" else unsquash(squashed)
+        return bounded_toe(squashed, passed, self._largest_toe, unit)
 
     def similar(
         self, node: Any, k: int = 10, *, at: Moment | None = None, before: Moment | None = None

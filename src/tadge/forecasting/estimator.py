@@ -21,7 +21,7 @@ from tadge.features.timing import toe_columns
 from tadge.forecasting.learn import learn_links, learn_toe
 from tadge.forecasting.link_scorer import LinkScorer
 from tadge.forecasting.trees import Trees
-from tadge.graph.chains import last_joined
+from tadge.graph.chains import as_of_joining
 from tadge.graph.graph import TemporalGraph
 from tadge.graph.inputs import Moments, NodeIds, check_kind, one_node, pairs_of
 from tadge.progress import Bars
@@ -29,7 +29,7 @@ from tadge.protocols import Statistic, Unit, check_toe_question
 from tadge.seeding import check_seed
 from tadge.storage.estimator_folder import estimator_parts, write_estimator
 from tadge.storage.folder import has_folder, one_writer
-from tadge.units import Moment, squash, unsquash
+from tadge.units import Moment, bounded_toe, squash
 
 FORECASTER = "forecaster"  # the kind of its folder
 PAIRS_AT_ONCE = 1 << 14  # pairs answered for at once: bounds the memory
@@ -201,16 +201,13 @@ class Forecaster(BaseEstimator):  # type: ignore[misc]
         check_toe_question(unit, statistic)
         graph = self._graph(graph)
         sources, targets, moments = pairs_of(graph, src, dst, at, before)
-        joined = last_joined(graph, targets, moments)
-        passed = np.where(joined > -np.inf, moments - joined, 0.0)
-        moments = np.where(joined > -np.inf, joined, moments)
+        moments, passed = as_of_joining(graph, targets, moments)
         trees = self.toe_median_ if statistic == "median" else self.toe_mean_
         squashed, threads = np.empty(sources.size), torch.get_num_threads()
         for cut in _cuts(sources.size):
             asked = sources[cut], targets[cut], moments[cut]
             squashed[cut] = trees.predict(toe_columns(graph, self.scales_, *asked, threads))
-        squashed = np.maximum(np.clip(squashed, 0.0, self._largest_toe), squash(passed))
-        return squashed if unit == "squashed" else unsquash(squashed)
+        return bounded_toe(squashed, passed, self._largest_toe, unit)
 
     def _graph(self, graph: TemporalGraph | None) -> TemporalGraph:
         if not hasattr(self, "graph_"):

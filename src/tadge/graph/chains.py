@@ -1,7 +1,7 @@
-"""The past of an occurrence as a chain: what a vertex linked to when it joined, what that had linked to, and so on.
+"""The past of an occurrence as a chain: what a node linked to when it joined, what that had linked to, and so on.
 
 In the default reach a step back from an occurrence leads to the occurrence that its event hangs on, almost always one.
-Where a vertex linked to several at one instant, the chain follows the first such event that has a ToE. So nothing is
+Where a node linked to several at one instant, the chain follows the first such event that has a ToE. So nothing is
 random, and nothing later than the occurrence is looked at.
 """
 
@@ -85,6 +85,16 @@ def last_joined(graph: TemporalGraph, nodes: Ints, at: Days) -> Days:
     some = end > graph.tov_start[nodes]
     found[some] = graph.tov_times[end[some] - 1]
     return found
+
+
+def as_of_joining(graph: TemporalGraph, nodes: Ints, at: Days) -> tuple[Days, Days]:
+    """Go back from moments, (Q,), to when nodes, (Q,), last joined: (Q,) those moments, (Q,) days passed since.
+
+    For a node that had not joined, the moment stays and nothing has passed.
+    """
+    joined = last_joined(graph, nodes, at)
+    has_joined = joined > -np.inf
+    return np.where(has_joined, joined, at), np.where(has_joined, at - joined, 0.0)
 
 
 @numba.njit(cache=True)

@@ -30,12 +30,12 @@ class TemporalGraph:
     views with fewer events.
 
     Attributes:
-        src: (E,) int32, the node that acts (the upcoming vertex).
-        dst: (E,) int32, the node it links to (the existing vertex).
+        src: (E,) int32, the node that acts (the paper's upcoming vertex).
+        dst: (E,) int32, the node it links to (the paper's existing vertex).
         time: (E,) float64 days on `clock`, ascending; events of one instant keep the order they came in.
         toe: (E,) float64 days since the latest ToV of `dst` strictly before `time`; NaN where there is none.
         weight: (E,) float64, or None.
-        ids: (N,) the user's own ids in order of node number: int64, or texts.
+        ids: (N,) the user's own ids in order of node number: int64, or strings.
         clock: "unix" where day 0 is 1970-01-01 UTC, "own" where the numbers have a clock of their own.
         directed: False where every event counts in both directions.
         tov_rule: "source": a node joins when it acts and when it is first seen; "any": whenever it is seen.
@@ -78,7 +78,7 @@ class TemporalGraph:
         """Build a graph from columns of equal length, in any order.
 
         Args:
-            src: (E,) ids of the acting nodes, whole numbers or texts.
+            src: (E,) ids of the acting nodes, integers or strings.
             dst: (E,) ids of the nodes they link to.
             time: (E,) numbers in `unit`, or datetime64.
             weight: (E,) numbers, or None.

@@ -18,7 +18,7 @@ Ids = npt.NDArray[Any]  # int64, or object holding str
 
 
 def as_id_column(values: Any, name: str) -> pl.Series:
-    """Take a one-dimensional column of whole numbers or texts, (E,), as Int64 or String; complain about others."""
+    """Take a one-dimensional column of integers or strings, (E,), as Int64 or String; refuse others."""
     if isinstance(values, pl.Series) and (
         values.dtype in (pl.Int64, pl.String) or isinstance(values.dtype, pl.Categorical)
     ):
@@ -26,14 +26,16 @@ def as_id_column(values: Any, name: str) -> pl.Series:
     else:
         array = values.to_numpy() if isinstance(values, pl.Series) else np.asarray(values)
         if array.dtype.kind == "U" and not isinstance(values, np.ndarray):
-            array = np.array(values, dtype=object)  # numpy turns 1 among texts into "1": look at the values themselves
+            array = np.array(
+                values, dtype=object
+            )  # numpy turns 1 among strings into "1": look at the values themselves
         if array.ndim != 1:
             raise InputError("ids must be a plain list", expected="one dimension", found=f"{array.ndim}", where=name)
-        texts = array.dtype.kind in "OUT"
-        column = _from_objects(array, name) if texts else pl.Series(_whole_numbers(array, name))
+        is_object = array.dtype.kind in "OUT"
+        column = _from_objects(array, name) if is_object else pl.Series(_integers(array, name))
     if column.null_count():
         row = int(column.is_null().arg_max() or 0)
-        raise InputError("an id is missing", expected="a whole number or a text", found=f"nothing at {row}", where=name)
+        raise InputError("an id is missing", expected="an integer or a string", found=f"nothing at {row}", where=name)
     return column
 
 
@@ -42,24 +44,22 @@ def _from_objects(array: npt.NDArray[Any], name: str) -> pl.Series:
     if all(issubclass(kind, str) for kind in kinds):
         return pl.Series(array.astype(object), dtype=pl.String)
     if all(issubclass(kind, (int, np.integer)) and kind is not bool for kind in kinds):
-        return pl.Series(_whole_numbers(np.array(array.tolist()), name))
+        return pl.Series(_integers(np.array(array.tolist()), name))
     found = " and ".join(sorted(kind.__name__ for kind in kinds))
-    raise InputError(
-        "ids of mixed or unknown types", expected="all whole numbers or all texts", found=found, where=name
-    )
+    raise InputError("ids of mixed or unknown types", expected="all integers or all strings", found=found, where=name)
 
 
-def _whole_numbers(array: npt.NDArray[Any], name: str) -> Ints:
+def _integers(array: npt.NDArray[Any], name: str) -> Ints:
     if array.dtype.kind == "f" and array.size:
         bad = ~np.isfinite(array) | (array != np.floor(array))
         if bad.any():
             row = int(np.argmax(bad))
             found = f"{array[row]} at {row}"
-            raise InputError("an id is not a whole number", expected="whole numbers or texts", found=found, where=name)
+            raise InputError("an id is not an integer", expected="integers or strings", found=found, where=name)
     elif array.dtype.kind not in "iuf":
-        raise InputError("ids of an unknown type", expected="numbers or texts", found=str(array.dtype), where=name)
+        raise InputError("ids of an unknown type", expected="integers or strings", found=str(array.dtype), where=name)
     if array.dtype == np.uint64 and array.size and array.max() > np.iinfo(np.int64).max:
-        raise InputError("an id is too large", found=str(array.max()), cure="pass such ids as texts", where=name)
+        raise InputError("an id is too large", found=str(array.max()), cure="pass such ids as strings", where=name)
     return np.ascontiguousarray(array, dtype=np.int64)
 
 
@@ -68,7 +68,7 @@ def encode(src: pl.Series, dst: pl.Series, bipartite: bool = False) -> tuple[Nod
 
     Args:
         src: ids of the acting end; Int64, String or Categorical.
-        dst: ids of the other end; where only one column is text, both are read as text.
+        dst: ids of the other end; where only one column holds strings, both are read as strings.
         bipartite: the two columns are separate ranges (item 7 is not user 7); sources are numbered first.
 
     Returns:
@@ -91,7 +91,7 @@ def encode(src: pl.Series, dst: pl.Series, bipartite: bool = False) -> tuple[Nod
 def _number(columns: list[pl.Series]) -> tuple[list[Nodes], Ids]:
     """Number the distinct values of some columns of one type in sorted order."""
     if columns[0].dtype != pl.Int64:
-        return _number_texts(columns)
+        return _number_strings(columns)
     if not any(column.len() for column in columns):
         return [np.empty(0, np.int32) for _ in columns], np.empty(0, np.int64)
     low = min(cast(int, column.min()) for column in columns if column.len())
@@ -122,7 +122,7 @@ def chunks(column: pl.Series) -> Iterator[npt.NDArray[Any]]:
 
 
 def _number_scattered(columns: list[pl.Series]) -> tuple[list[Nodes], Ids]:
-    """Number whole numbers that are too far apart for a table of all values between."""
+    """Number integers that are too far apart for a table of all values between."""
     distinct = pl.concat([column.unique() for column in columns]).unique().sort()
     table = pl.DataFrame({"id": distinct, "number": pl.int_range(distinct.len(), dtype=pl.Int32, eager=True)})
     numbers = [
@@ -132,8 +132,8 @@ def _number_scattered(columns: list[pl.Series]) -> tuple[list[Nodes], Ids]:
     return numbers, distinct.to_numpy()
 
 
-def _number_texts(columns: list[pl.Series]) -> tuple[list[Nodes], Ids]:
-    """Number texts; codes of the categories come first, so that each text is hashed once."""
+def _number_strings(columns: list[pl.Series]) -> tuple[list[Nodes], Ids]:
+    """Number strings; codes of the categories come first, so that each string is hashed once."""
     if not isinstance(columns[0].dtype, pl.Categorical):
         own = pl.Categorical(pl.Categories.random())
         columns = [column.cast(own) for column in columns]

@@ -76,7 +76,7 @@ def sort_by_key(
 
 @numba.njit(cache=True)
 def _time_keys(time: Days) -> npt.NDArray[np.uint64]:
-    """Turn floats, (E,), into whole numbers of the same order."""
+    """Turn floats, (E,), into integers of the same order."""
     bits = time.view(np.uint64)
     keys = np.empty(time.size, np.uint64)
     for i in range(time.size):
