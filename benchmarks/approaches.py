@@ -307,13 +307,13 @@ def main() -> None:
     if sided and asked.task == "toe":
         parser.error("nothing joins twice in jodie-wikipedia: ask for links")
     graph = tadge.datasets.load(asked.data, quiet=True, **({"directed": False} if sided else {}))
-    options = {"tasks": "links", "negatives": "all" if sided else ("random", "historical")}
+    options = {"tasks": "links", "against": "all" if sided else ("random", "historical")}
     if asked.task == "toe":
         options = {"tasks": ("toe", "who-and-when")}
 
     def work(seed: int) -> Result:
         tried = for_links(asked.data, seed) if asked.task == "links" else for_toe(asked.data, graph, seed)
-        return tadge.evaluate(None, graph, seed=seed, methods=tried, most=0, name=asked.data, **options)
+        return tadge.evaluate(None, graph, seed=seed, methods=tried, max_links=0, name=asked.data, **options)
 
     keep(asked.out / f"{asked.data}-{asked.task}.json", TEXTS[asked.task], range(asked.seeds), work)
 

@@ -121,8 +121,21 @@ def options(config: Any) -> tuple[Option, ...]:
 
 def check_options(config: Any) -> None:
     """Check every option of a frozen config, and keep each value as its plain Python kind."""
-    for each in options(config):
-        object.__setattr__(config, each.name, each.check(getattr(config, each.name)))
+    for listed in options(config):
+        object.__setattr__(config, listed.name, listed.check(getattr(config, listed.name)))
+
+
+# -- arguments of calls that are flags of commands too ----------------------------------------------------------------
+
+LATEST = Option("latest", int, 5, "latest occurrences that a node's vector is the mean of", low=1)
+TOP = Option("k", int, 10, "how many nodes", low=1)
+MAX_LINKS = Option("max_links", int, 20_000, "most links asked about, drawn by the seed; 0: all", low=0)
+AGAINST = ("random", "historical")  # kinds of negatives that true links are ranked against
+CUTS = Option("cuts", int, 100, "moments at which the future is cut off", low=1)
+QUERIES = Option("queries", int, 64, "questions at each of them", low=1)
+TOLERANCE = Option("tolerance", float, 0.0, "largest difference between two answers that passes", low=0.0)
+
+# -- configs ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -113,7 +113,7 @@ def test_resume_takes_what_is_finished(run, finished, folder, monkeypatch):
     again = ["evaluate", "events.csv", "--out", "results", "--labels", "labels.csv", *FEW, *SMALL]
     code, out, err = run(*again, "--seeds", 2)
     assert code == 2
-    assert "there is an evaluation in this folder; say resume (--resume)" in err
+    assert "there is an evaluation in this folder; say --resume" in err
     before = (folder / "results" / "events-forecast-seed1.json").read_bytes()
     monkeypatch.setattr(TADGE, "fit", None)  # nothing is learned again
     code, out, err = run(*again, "--seeds", 2, "--resume")
@@ -200,7 +200,7 @@ def test_help_mentions_every_option(run, monkeypatch):
         "methods",
         "against",
         "seeds",
-        "most",
+        "max-links",
         "refit",
         "no-control",
         "model",
@@ -215,7 +215,7 @@ BAD = {
     "tasks": (("--tasks", "toe,where"), "tasks: unknown task"),
     "no tasks": (("--tasks", ","), "tasks: unknown task"),
     "methods": (("--methods", "mean,guess"), "guess"),
-    "against": (("--against", "hard"), "negatives: unknown kind of negatives"),
+    "against": (("--against", "hard"), "--against: unknown kind of negatives"),
     "labels": (("--labels", "none.csv"), "none.csv: there is no such file"),
     "one class": (("--labels", "one.csv"), "one.csv: there is only one class"),
     "unknown nodes": (("--labels", "strange.csv"), "strange.csv, row 2: labels of unknown nodes"),
@@ -244,7 +244,7 @@ def test_known_data_sets_have_their_labels(run, data_dir, monkeypatch, folder):
     monkeypatch.setenv("TADGE_DATA", str(data_dir))
     if not list(data_dir.glob("*bitcoin*otc*")):
         pytest.skip("bitcoin-otc is not here")
-    from tadge.report.evaluate import data_name, labels_of
+    from tadge.cli.inputs import data_name, labels_of
 
     graph = tadge.datasets.load("bitcoin-otc", quiet=True)
     labels = labels_of("bitcoin-otc", None, graph)

@@ -11,7 +11,7 @@ import pytest
 
 import tadge
 from small import forum
-from tadge import TADGE
+from tadge import TADGE, Forecaster
 from tadge.config import options
 from tadge.embedding.progress import epoch_line
 from tadge.io.vectors import read_vectors, write_vectors
@@ -19,6 +19,7 @@ from tadge.io.vectors import read_vectors, write_vectors
 SMALL = [
     *"--num-walks 200 --min-length 2 --max-length 4 --dim 8 --heads 2 --blocks 1 --epochs 2 --batch-size 80".split(),
     *"--window 5 --window-step 4 --init random --precision float32 --threads 1".split(),
+    *"--steps 20 --batch-events 16 --trees 5 --leaf-samples 10".split(),
 ]
 
 
@@ -34,7 +35,7 @@ def write(path, graph):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A file of events with ids that are texts, and one that goes on for longer."""
+    """A file of events with ids that are strings, and one that goes on for longer."""
     place = tmp_path_factory.mktemp("files")
     write(place / "events.csv", forum().before(float(forum().time[500])))
     write(place / "longer.csv", forum())
@@ -43,11 +44,11 @@ def folder(tmp_path_factory):
 
 @pytest.fixture
 def fitted(run, folder):
-    """A model that was fitted once."""
+    """A folder of both models, fitted once."""
     if not (folder / "model").exists():
         code, out, err = run("fit", "events.csv", "--out", "model", *SMALL, "--seed", 5)
         assert code == 0, err
-        (folder / "said.txt").write_text(out)
+        (folder / "output.txt").write_text(out)
     return folder / "model"
 
 
@@ -55,13 +56,15 @@ def fitted(run, folder):
 
 
 def test_fit_tells_what_it_came_to(fitted, folder):
-    said = " ".join((folder / "said.txt").read_text().split())
-    assert "epochs" in said
+    output = " ".join((folder / "output.txt").read_text().split())
     for word in ("F1", "RMSE"):
-        assert word in said
-    model = TADGE.load(fitted)
-    assert (model.seed, model.train.epochs, model.model.dim) == (5, 2, 8)
-    assert re.search(rf"{model.graph_.num_nodes} nodes, 2 epochs", said)
+        assert word in output
+    model, forecaster = TADGE.load(fitted), Forecaster.load(fitted)
+    assert (model.seed, model.train_config.epochs, model.network_config.dim) == (5, 2, 8)
+    assert (forecaster.seed, forecaster.config.steps, forecaster.config.trees) == (5, 20, 5)
+    assert re.search(rf"TADGE: {model.graph_.num_nodes} nodes, 2 epochs", output)
+    assert "vectors: TADGE, by tadge embed model --out vectors.parquet" in output
+    assert "forecasts: Forecaster, who links to whom next and after how long; in Python tadge.Forecaster.load" in output
 
 
 def test_the_command_is_the_public_call(fitted, folder):
@@ -76,24 +79,76 @@ def test_the_command_is_the_public_call(fitted, folder):
     loaded = TADGE.load(fitted)
     assert np.array_equal(model.table_.numpy(), loaded.table_.numpy())
     assert np.array_equal(model.embed(), loaded.embed())
+    config = tadge.ForecastConfig(steps=20, batch_events=16, trees=5, leaf_samples=10)
+    forecaster, loaded = Forecaster(config, seed=5).fit(graph, progress=False), Forecaster.load(fitted)
+    pairs = graph.ids[graph.src[-50:]], graph.ids[graph.dst[-50:]]
+    for call in ("score_links", "predict_toe"):
+        assert np.array_equal(getattr(forecaster, call)(*pairs), getattr(loaded, call)(*pairs))
 
 
 def test_fit_as_json(run, folder):
     code, out, err = run("fit", "events.csv", "--out", "json", *SMALL, "--json", "--quiet")
     assert (code, err) == (0, "")
-    found = json.loads(out)
+    report = json.loads(out)
     graph = tadge.read_events(folder / "events.csv", quiet=True)
-    assert found["graph"] == graph.fingerprint
-    assert (found["nodes"], found["events"]) == (graph.num_nodes, graph.num_events)
-    assert (found["epochs"], found["stopped"], found["seed"], found["path"]) == (2, "done", 0, "json")
+    assert report["graph"] == graph.fingerprint
+    assert (report["nodes"], report["events"]) == (graph.num_nodes, graph.num_events)
+    assert (report["seed"], report["path"]) == (0, "json")
+    assert report["forecasts"] == Forecaster.load(folder / "json").about()["forecast"]
+    vectors = report["vectors"]
+    assert (vectors["epochs"], vectors["stopped"]) == (2, "done")
     history = TADGE.load(folder / "json").history_
     best = min(history, key=lambda figures: figures["held_out"]["loss"])
-    assert found["best_epoch"] == best["epoch"]
-    assert found["held_out"] == best["held_out"]
-    assert found["training"].items() <= best.items()
-    assert found["training"]["loss"] == best["loss"]
-    assert found["seconds"] == pytest.approx(sum(figures["seconds"] for figures in history))
-    assert found["peak_memory_mb"] > 100
+    assert vectors["best_epoch"] == best["epoch"]
+    assert vectors["held_out"] == best["held_out"]
+    assert vectors["training"].items() <= best.items()
+    assert vectors["training"]["loss"] == best["loss"]
+    assert vectors["seconds"] == pytest.approx(sum(figures["seconds"] for figures in history))
+    assert vectors["peak_memory_mb"] > 100
+
+
+@pytest.mark.parametrize(
+    ("only", "made", "missing", "line"),
+    [
+        ("vectors", TADGE, Forecaster, "vectors: TADGE, by tadge embed"),
+        ("forecasts", Forecaster, TADGE, "forecasts: Forecaster, who links"),
+    ],
+)
+def test_one_model_alone_and_the_other_beside_it(run, folder, only, made, missing, line):
+    place = f"only-{only}"
+    code, out, err = run("fit", "events.csv", "--out", place, *SMALL, "--only", only, "-q")
+    assert (code, err) == (0, "")
+    assert len(re.findall("^(vectors|forecasts):", out, re.M)) == 1
+    assert line in out
+    alone = made.load(folder / place)
+    other = "forecasts" if only == "vectors" else "vectors"
+    with pytest.raises(tadge.InputError, match=f"there is no {missing.__name__} .*--only {other}"):
+        missing.load(folder / place)
+    assert run("fit", "events.csv", "--out", place, *SMALL, "--only", other, "-q")[0] == 0
+    assert made.load(folder / place).graph_.fingerprint == alone.graph_.fingerprint
+    assert missing.load(folder / place).graph_.fingerprint == alone.graph_.fingerprint
+
+
+def test_vectors_need_a_tadge(run, folder):
+    run("fit", "events.csv", "--out", "pairs", *SMALL, "--only", "forecasts", "-q")
+    code, out, err = run("embed", "pairs", "--out", "v.npz")
+    assert (code, out) == (2, "")
+    assert err.startswith("error: pairs: there is no TADGE in this folder; found a Forecaster; fit one into it: tadge")
+
+
+def test_users_and_items(run, folder):
+    """Items never act: walks go in both directions, so that the vectors of both sides are learned."""
+    rows = [(f"user{k * 7 % 23}", f"item{k * k % 11}", 3_600 * k) for k in range(400)]
+    (folder / "items.csv").write_text("".join(f"{u},{v},{1_300_000_000 + t}\n" for u, v, t in rows))
+    code, out, err = run("fit", "items.csv", "--out", "items", *SMALL, "--bipartite")
+    assert code == 0, err
+    assert "forecasts: Forecaster" in out
+    model, items = TADGE.load(folder / "items"), {v for _, v, _ in rows}
+    assert model.graph_.num_nodes == 23 + len(items)
+    assert np.isfinite(model.embed()).all()
+    ranking = Forecaster.load(folder / "items").rank("user3", k=len(items))
+    assert {target for target, _ in ranking} == items
+    assert sum(probability for _, probability in ranking) == pytest.approx(1)
 
 
 def read_as(path):
@@ -173,7 +228,7 @@ def test_resume_after_it_is_done_changes_nothing(run, fitted, folder):
     before = {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in fitted.iterdir()}
     code, out, err = run("fit", "events.csv", "--out", "model", *SMALL, "--seed", 5, "--resume", "--json", "-q")
     assert code == 0, err
-    assert json.loads(out)["stopped"] == "done"
+    assert json.loads(out)["vectors"]["stopped"] == "done"
     assert {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in fitted.iterdir()} == before
     assert not any(file.startswith("checkpoint") for file in before)
 
@@ -195,17 +250,55 @@ def test_resume_with_other_options_is_refused_while_the_run_is_not_done(run, fol
     assert "None" not in out
     monkeypatch.undo()
     monkeypatch.chdir(folder)
+    before = {path.name: path.read_bytes() for path in (folder / "half").iterdir()}
+    code, _, err = run("fit", "events.csv", "--out", "half", *SMALL, "-q")
+    assert code == 2
+    assert "there is a run in this folder that is not done; say --resume to go on with it" in err
     code, _, err = run("fit", "events.csv", "--out", "half", *SMALL, "--resume", "--lr", 0.5, "-q")
     assert code == 2
     assert "what is in this folder has another train; expected lr = 0.001; found lr = 0.5" in err
     code, _, err = run("fit", "longer.csv", "--out", "half", *SMALL, "--resume", "-q")
     assert code == 2
     assert "what is in this folder has another graph" in err
+    assert {path.name: path.read_bytes() for path in (folder / "half").iterdir()} == before  # the Forecaster too
     code, _, err = run("fit", "events.csv", "--out", "half", *SMALL, "--resume", "-q")
     assert code == 0, err
     run("fit", "events.csv", "--out", "whole", *SMALL, "-q")
     files = [sorted(path.name for path in (folder / each).glob("*.safetensors")) for each in ("half", "whole")]
     assert files[0] == files[1]
+
+
+def test_ctrl_c_while_the_forecaster_learns(run, folder, monkeypatch):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tadge.forecasting.estimator.learn_toe", stop)
+    code, out, err = run("fit", "events.csv", "--out", "stopped", *SMALL, "-q")
+    assert (code, out) == (130, "")
+    assert err == "stopped; what was done is kept, and --resume goes on from here\n"
+    assert not list((folder / "stopped").iterdir())
+    monkeypatch.undo()
+    monkeypatch.chdir(folder)
+    code, _, err = run("fit", "events.csv", "--out", "stopped", *SMALL, "-q", "--resume")
+    assert code == 0, err
+
+
+def test_ctrl_c_while_tadge_learns_keeps_the_forecaster(run, folder, monkeypatch):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(TADGE, "fit", stop)
+    code, _, err = run("fit", "events.csv", "--out", "later", *SMALL, "-q")
+    assert (code, err) == (130, "stopped; what was done is kept, and --resume goes on from here\n")
+    kept = {path.name: path.read_bytes() for path in (folder / "later").iterdir()}
+    monkeypatch.undo()
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(Forecaster, "fit", None)  # it is not learned again
+    code, _, err = run("fit", "events.csv", "--out", "later", *SMALL, "-q", "--resume")
+    assert code == 0, err
+    after = {path.name: path.read_bytes() for path in (folder / "later").iterdir()}
+    assert kept.items() <= after.items()
+    TADGE.load(folder / "later")
 
 
 # -- help and trouble --------------------------------------------------------------------------------------------------
@@ -214,7 +307,7 @@ def test_resume_with_other_options_is_refused_while_the_run_is_not_done(run, fol
 def test_help_mentions_every_option(run, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     for command, configs in (
-        ("fit", (tadge.ReadOptions, tadge.WalkConfig, tadge.NetworkConfig, tadge.TrainConfig)),
+        ("fit", (tadge.ReadOptions, tadge.WalkConfig, tadge.NetworkConfig, tadge.TrainConfig, tadge.ForecastConfig)),
         ("embed", (tadge.ReadOptions,)),
     ):
         code, out, _ = run(command, "--help")
@@ -225,7 +318,7 @@ def test_help_mentions_every_option(run, monkeypatch):
             words = (one.help[0].upper() + one.help[1:]).split()[:3]
             assert " ".join(words) in flat, one.name
         assert f"Example: tadge {command}" in flat
-    for flag in ("--resume", "--checkpoint-seconds", "--seed", "--device", "--threads", "--json"):
+    for flag in ("--only", "--resume", "--checkpoint-seconds", "--seed", "--device", "--threads", "--json"):
         assert flag in run("fit", "--help")[1]
 
 
@@ -237,17 +330,25 @@ def test_every_option_reaches_the_model(run, folder):
         *("--batch-size", 40, "--lr", 0.01, "--window", 4, "--window-step", 2, "--init", "random"),
         *("--precision", "bfloat16", "--negatives", -1, "--weights", 1, 0, 2, 0.5, "--warmup", 0.5, "--clip", 3),
         *("--held-out", 0.2, "--patience", 2, "--resample", "--unknown", 0.1, "--seed", 7, "--device", "cpu"),
+        *("--steps", 3, "--batch-events", 9, "--random-negatives", 4, "--former-negatives", 2, "--forecast-lr", 0.01),
+        *("--weight-decay", 0.1, "--passes", 2, "--hidden", 16, "--burn-in", 0.2, "--recency", 2, "--max-pairs", 99),
+        *("--trees", 2, "--tree-lr", 0.2, "--leaves", 5, "--leaf-samples", 3, "--leaf-penalty", 1),
+        *("--tree-columns", 0.5, "--no-rescale"),
     )
     assert code == 0, err
     model = TADGE.load(folder / "odd")
-    assert model.walks == tadge.WalkConfig(150, 3, 2, "future", "backward", "uniform")
-    assert model.model == tadge.NetworkConfig(6, 1, 2, 0.1, "next", structure=False, residual=False)
-    train = model.train
+    assert model.walk_config == tadge.WalkConfig(150, 3, 2, "future", "backward", "uniform")
+    assert model.network_config == tadge.NetworkConfig(6, 1, 2, 0.1, "next", structure=False, residual=False)
+    train = model.train_config
     assert (train.epochs, train.batch_size, train.lr, train.window, train.window_step) == (1, 40, 0.01, 4, 2)
     assert (train.init, train.precision, train.negatives, train.weights) == ("random", "bfloat16", -1, (1, 0, 2, 0.5))
     assert (train.warmup, train.clip, train.held_out, train.patience) == (0.5, 3.0, 0.2, 2)
     assert (train.resample, train.unknown, model.seed) == (True, 0.1, 7)
     assert model.precision_ == "bfloat16"
+    forecaster = Forecaster.load(folder / "odd")
+    values = (3, 9, 4, 2, 0.01, 0.1, 2, 16, 0.2, 2.0, 99, 2, 0.2, 5, 3, 1.0, 0.5, False)
+    assert forecaster.config == tadge.ForecastConfig(*values)
+    assert forecaster.seed == 7
 
 
 BAD = {
@@ -258,9 +359,16 @@ BAD = {
     "lr 1e9": (("--lr", 1e9), "lr: value too large"),
     "lr nan": (("--lr", "nan"), "lr: not a number"),
     "window": (("--window", 1), "window: value too small"),
-    "window step": (("--window-step", 5), "window_step: windows do not overlap; expected from 1 to 4"),
-    "window step, larger": (("--window-step", 9), "window_step: windows do not overlap"),
-    "batch": (("--batch-size", 3), "batch_size: no window fits; expected at least a window of 5 walks; found 3"),
+    "window step": (
+        ("--window-step", 5),
+        "--window-step: windows do not overlap; expected from 1 to 4, so that windows overlap; found 5; "
+        "lower --window-step or raise --window",
+    ),
+    "window step, larger": (("--window-step", 9), "--window-step: windows do not overlap"),
+    "batch": (
+        ("--batch-size", 3),
+        "--batch-size: no window fits; expected at least a window of 5 walks; found 3; raise",
+    ),
     "few walks": (
         ("--num-walks", 4),
         "window: windows save no work; expected at least 14 walks for windows of 5; found 4",
@@ -270,7 +378,10 @@ BAD = {
         "expected at least 3,424 walks for windows of 60; found 200",
     ),
     "short walks": (("--min-length", 30, "--max-length", 40), "no walk is long enough"),
-    "lengths": (("--min-length", 9), "min_length: no walk can be that long"),
+    "lengths": (
+        ("--min-length", 9),
+        "--min-length: no walk can be that long; expected at most --max-length = 4",
+    ),
     "init": (
         ("--init", "word2vec"),
         "init: unknown kind of initial vectors; expected deepwalk, node2vec, line, random",
@@ -284,7 +395,10 @@ BAD = {
     "clip": (("--clip", 0), "clip: value too small"),
     "no clip": (("--clip", "inf"), "clip: value too large"),
     "seed": (("--seed", -1), "seed: not a seed"),
-    "device": (("--device", "abacus"), "device: "),
+    "device": (("--device", "abacus"), "--device: "),
+    "only": (("--only", "pairs"), "--only: unknown choice; expected vectors or forecasts; found 'pairs'"),
+    "steps": (("--steps", 0), "--steps: value too small"),
+    "tree columns": (("--tree-columns", 2), "--tree-columns: value too large"),
 }
 
 
@@ -295,7 +409,7 @@ def test_bad_options_of_fit_are_one_sentence(run, folder, case):
     write_vectors(folder / "width.npz", graph.ids, np.ones((graph.num_nodes, 5)))
     given, words = BAD[case]
     before = set(folder.iterdir())
-    code, out, err = run("fit", "events.csv", "--out", "bad", *SMALL, "-q", *given)
+    code, out, err = run("fit", "events.csv", "--out", "bad", *SMALL, "--only", "vectors", "-q", *given)
     assert code == 2, err
     assert out == ""
     assert err.startswith("error: ")
@@ -314,9 +428,12 @@ def test_bad_options_of_fit_are_one_sentence(run, folder, case):
         (("fit", "events.csv", "--out", "events.csv", *SMALL, "-q"), "events.csv: this is not a folder"),
         (("embed", "model", "--out", "vectors.xlsx"), "unknown kind of file; expected .parquet, .npz, .txt"),
         (("embed", "model", "--out", "vectors"), "unknown kind of file"),
-        (("embed", "nowhere", "--out", "v.npz"), "nowhere: there is no such folder; expected a tadge model folder"),
+        (
+            ("embed", "nowhere", "--out", "v.npz"),
+            "nowhere: there is no such folder; expected a folder that tadge",
+        ),
         (("embed", "events.csv", "--out", "v.npz"), "events.csv: this is not a folder"),
-        (("embed", ".", "--out", "v.npz"), "not a tadge model folder; expected model.json in it"),
+        (("embed", ".", "--out", "v.npz"), "not a folder of a TADGE; expected tadge.json in it"),
         (
             ("embed", "model", "--out", "v.npz", "--at", "1999-12-31"),
             "at: nothing had happened by then; expected 2020-",
@@ -371,11 +488,11 @@ def test_trouble_in_training_is_one_sentence_and_the_best_is_kept(run, folder, m
     code, out, err = run("fit", "events.csv", "--out", "trouble", *SMALL, "-q", "--epochs", 9)
     assert code == 2
     assert re.fullmatch(
-        r"error: the self loss is not finite any more; found epoch \d, step \d; lower lr .* kept\n", err
+        r"error: the self loss is not finite any more; found epoch \d, step \d; lower --lr .* kept\n", err
     )
     assert np.isfinite(TADGE.load(folder / "trouble").embed()).all()
     monkeypatch.undo()
     monkeypatch.chdir(folder)
     code, out, _ = run("fit", "events.csv", "--out", "trouble", *SMALL, "-q", "--epochs", 9, "--resume", "--json")
     assert code == 0  # it is not taken for done
-    assert json.loads(out)["epochs"] == 9
+    assert json.loads(out)["vectors"]["epochs"] == 9

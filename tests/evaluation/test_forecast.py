@@ -41,7 +41,7 @@ def value(result, name, task, metric):
 
 
 def test_an_oracle_is_perfect(graph):
-    result = tadge.evaluate(Oracle(), graph, methods=[Constant()], negatives=KINDS)
+    result = tadge.evaluate(Oracle(), graph, methods=[Constant()], against=KINDS)
     for kind in KINDS:
         for metric in ("mrr", "hits@1", "hits@3", "hits@10", "mrr seen"):
             assert result.methods["oracle"][f"links ({kind})"][metric] == {"value": 1.0, "low": 1.0, "high": 1.0}
@@ -55,7 +55,7 @@ def test_an_oracle_is_perfect(graph):
 
 
 def test_a_constant_has_the_figures_of_ties(graph):
-    result = tadge.evaluate(Constant(3.0), graph, methods=[], negatives=KINDS)
+    result = tadge.evaluate(Constant(3.0), graph, methods=[], against=KINDS)
     nodes, split = graph.num_nodes, tadge.split_by_time(graph)
     for kind, others in (("random", 100), ("historical", 100), ("all", nodes - 1)):
         assert value(result, "constant", f"links ({kind})", "mrr") == pytest.approx(1 / (1 + others / 2))
@@ -70,7 +70,7 @@ def test_a_constant_has_the_figures_of_ties(graph):
 
 
 def test_seen_and_unseen_add_up(graph):
-    result = tadge.evaluate(Recency(), graph, methods=[], tasks="links", negatives="random")
+    result = tadge.evaluate(Recency(), graph, methods=[], tasks="links", against="random")
     found, about = result.methods["recency"]["links (random)"], result.tasks["links (random)"]
     share = about["unseen"] / about["questions"]
     assert 0 < share < 1
@@ -378,7 +378,7 @@ BAD = {
     "task": ({"tasks": ("links", "who")}, "tasks: unknown task; expected some of toe, links, who-and-when, classes"),
     "no task": ({"tasks": ()}, "unknown task"),
     "protocol": ({"protocol": "papers"}, "protocol: unknown protocol; expected forecast or paper; found 'papers'"),
-    "negatives": ({"negatives": "hard"}, "unknown kind of negatives"),
+    "negatives": ({"against": "hard"}, "unknown kind of negatives"),
     "seed": ({"seed": -1}, "not a seed"),
     "model": ({"model": 3}, "model: not a model; expected a TADGE, its options, or an object with embed"),
     "method": ({"methods": [object()]}, "methods: not a method"),
@@ -443,14 +443,14 @@ def test_what_cannot_be_asked_is_said():
 
 
 def test_a_sample_is_said(graph):
-    result = tadge.evaluate(Constant(), graph, tasks=("links", "who-and-when"), methods=[], most=40)
+    result = tadge.evaluate(Constant(), graph, tasks=("links", "who-and-when"), methods=[], max_links=40)
     assert result.tasks["links (random)"]["questions"] == 40
-    assert result.config["most"] == 40
+    assert result.config["max_links"] == 40
     assert any("links: 40 of 105 test events were asked about" in note for note in result.notes)
-    result = tadge.evaluate(Constant(), graph, tasks="links", methods=[], most=0)
+    result = tadge.evaluate(Constant(), graph, tasks="links", methods=[], max_links=0)
     assert result.tasks["links (random)"]["questions"] == 105
     with pytest.raises(ConfigError, match="most: value too small"):
-        tadge.evaluate(Constant(), graph, tasks="links", methods=[], most=-1)
+        tadge.evaluate(Constant(), graph, tasks="links", methods=[], max_links=-1)
 
 
 @pytest.mark.parametrize(("forecaster", "times"), [(None, 1), ("one", 0)])
@@ -491,7 +491,7 @@ def test_other_kinds_of_graphs(kind):
     columns = graph.src, graph.dst, graph.time
     options = {"bipartite": {"bipartite": True}, "undirected": {"directed": False}, "any role": {"tov": "any"}}[kind]
     graph = TemporalGraph.from_arrays(*columns, unit="days", clock="own", **options)
-    result = tadge.evaluate(Constant(), graph, methods=[Recency()], negatives=KINDS)
+    result = tadge.evaluate(Constant(), graph, methods=[Recency()], against=KINDS)
     targets = graph.num_nodes - graph.num_sources
     assert value(result, "constant", "links (all)", "mrr") == pytest.approx(1 / (1 + (targets - 1) / 2))
     assert value(result, "recency", "links (random)", "mrr") > value(result, "constant", "links (random)", "mrr")

@@ -127,7 +127,7 @@ def test_the_terminal_shows_the_best_in_bold():
 
 
 def test_a_file_and_back(tmp_path):
-    result = tadge.evaluate(Oracle(), forum(), methods=[Recency(), Learned()], name="forum", negatives="random")
+    result = tadge.evaluate(Oracle(), forum(), methods=[Recency(), Learned()], name="forum", against="random")
     result.to_json(tmp_path / "deep" / "result.json")
     again = tadge.Result.from_json(tmp_path / "deep" / "result.json")
     assert again == result
@@ -143,7 +143,7 @@ def test_a_file_and_back(tmp_path):
     assert plain["version"] == tadge.__version__
     assert plain["seconds"] > 0
     assert plain["peak_memory_mb"] > 100
-    assert plain["config"]["negatives"] == ["random"]
+    assert plain["config"]["against"] == ["random"]
     assert plain["times"]["recency"].keys() >= {"fit", "links (random)"}
     for tasks in plain["methods"].values():
         for metrics_of in tasks.values():
@@ -264,7 +264,7 @@ def test_seeds_are_kept_in_files(tmp_path):
     Never.name = "constant"
     (again,) = evaluate_seeds(lambda _: Never(), graph, ["forecast"], 2, tmp_path, resume=True, **options)
     assert again == both
-    for change in ({"tasks": ("links",)}, {"negatives": ("all",)}, {"refit": True}, {"methods": [Learned()]}):
+    for change in ({"tasks": ("links",)}, {"against": ("all",)}, {"refit": True}, {"methods": [Learned()]}):
         with pytest.raises(InputError, match=rf"this result is of something else; found another {next(iter(change))}"):
             evaluate_seeds(lambda _: Never(), graph, ["forecast"], 2, tmp_path, resume=True, **options | change)
     with pytest.raises(InputError, match="found another data"):

@@ -58,6 +58,6 @@ def test_a_bipartite_graph_that_leads_nowhere_says_what_to_do():
     report = free_length_distribution(graph, WalkConfig())
     assert report.at_least(3) == 0.0
     assert "nan" not in str(report)
-    with pytest.raises(InputError, match="take the graph as undirected"):
+    with pytest.raises(InputError, match="or say directed=False: its targets never act"):
         sample_walks(graph)
     assert len(sample_walks(TemporalGraph.from_arrays(*columns, bipartite=True, directed=False))) > 0

@@ -61,7 +61,7 @@ def test_interrupted_work_stays_readable_and_goes_on_to_the_same_rows(graph, tmp
     expected = pl.read_parquet(whole)
     assert pl.read_parquet(parts).equals(expected.head(400 * stop_after))
 
-    with pytest.raises(tadge.InputError, match="say resume to go on"):
+    with pytest.raises(tadge.InputError, match="say resume=True to go on"):
         write_walks(graph, cut, CONFIG, seed=1, chunk=400)
     for other in ({"seed": 2}, {"config": WalkConfig(num_walks=99)}, {"chunk": 300}):
         with pytest.raises(tadge.InputError, match=f"another {next(iter(other))}"):

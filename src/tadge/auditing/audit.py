@@ -16,7 +16,7 @@ from tadge.arrays import Days, Ints, NodeNumbers
 from tadge.auditing import worlds
 from tadge.auditing.findings import AuditReport, Finding, Tally
 from tadge.auditing.worlds import Canary, Questions, World
-from tadge.config import Option
+from tadge.config import CUTS, QUERIES, TOLERANCE
 from tadge.errors import ConfigError, InputError, TadgeError
 from tadge.evaluation.tasks import CALLS, can, name_of
 from tadge.graph import TemporalGraph
@@ -28,9 +28,6 @@ from tadge.units import Moment, date_text, moment, squash
 from tadge.walks.split import without_events
 
 FALSE_ALARM = 1e-6  # that an honest method fails by bad luck, per audit
-_CUTS = Option("cuts", int, 20, "moments at which to cut the future off", low=1)
-_QUERIES = Option("queries", int, 64, "questions at each cut", low=1)
-_TOLERANCE = Option("tolerance", float, 0.0, "largest difference between two answers that passes", low=0.0)
 
 DELETED, SCRAMBLED, EQUAL, ORDER = "future deleted", "future scrambled", "equal time stamps", "another order"
 CANARY, TRAINING = "canary", "test events in training"
@@ -43,10 +40,10 @@ def audit(
     method: Any,
     graph: TemporalGraph,
     *,
-    cuts: int = 20,
-    queries: int = 64,
+    cuts: int = CUTS.default,
+    queries: int = QUERIES.default,
     seed: int = 0,
-    tolerance: float = 0.0,
+    tolerance: float = TOLERANCE.default,
     calls: Sequence[str] = CALLS,
     train: TemporalGraph | None = None,
     test_from: Moment | None = None,
@@ -76,7 +73,7 @@ def audit(
     """
     started = time.monotonic()
     asked = _calls_of(method, calls)
-    cuts, queries, tolerance = _CUTS.check(cuts), _QUERIES.check(queries), _TOLERANCE.check(tolerance)
+    cuts, queries, tolerance = CUTS.check(cuts), QUERIES.check(queries), TOLERANCE.check(tolerance)
     _check_graph(graph, "graph")
     begin = None if test_from is None else moment(test_from, graph.clock)
     if train is not None:

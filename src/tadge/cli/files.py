@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from tadge.cli.frame import AsJson, EventsFile, Quiet, app, print_json, read_graph, takes
+from tadge.cli.frame import AsJson, EventsFile, Quiet, app, command, print_json, read_graph, takes
 from tadge.io.options import ReadOptions
 
 MOST_EVENTS_FOR_LINKS = 1_000_000  # the best link score replays the record once per community
@@ -18,7 +18,7 @@ datasets_app = typer.Typer(help="Known data sets: list them, fetch them, find th
 app.add_typer(datasets_app, name="datasets")
 
 
-@app.command()
+@command()
 @takes(reading=ReadOptions)
 def info(file: EventsFile, reading: ReadOptions, as_json: AsJson = False, quiet: Quiet = False) -> None:
     """Show what a file of timed links holds: Table 1's row, the histogram of ToE, and what looks odd.
@@ -30,16 +30,16 @@ def info(file: EventsFile, reading: ReadOptions, as_json: AsJson = False, quiet:
     from tadge.report.info import render, summary
 
     graph, report, classes = read_graph(file, reading, quiet)
-    found = summary(graph, report, classes)
+    figures = summary(graph, report, classes)
     if as_json:
-        print_json(found)
+        print_json(figures)
         return
     from rich.console import Console
 
-    Console().print(render(found))
+    Console().print(render(figures))
 
 
-@app.command()
+@command()
 @takes(reading=ReadOptions)
 def convert(
     file: EventsFile,
@@ -58,8 +58,6 @@ def convert(
     form_of(out)
     check_times(times)
     graph, report, _ = read_graph(file, reading, quiet)
-    for warning in report.warnings:
-        print(f"warning: {warning}", file=sys.stderr)
     written = write_events(graph, out, times)
     if as_json:
         print_json({"written": str(written), "events": graph.num_events, "rows": report.rows})
@@ -67,7 +65,7 @@ def convert(
         print(f"{written}: {graph.num_events:,} events written")
 
 
-@app.command()
+@command()
 def synth(
     out: Annotated[
         Path | None, typer.Option(help="File of events: .csv, .tsv, .jsonl or .parquet; CSV on stdout by default.")

@@ -16,18 +16,20 @@ from tadge.cli.frame import (
     EventsFile,
     Quiet,
     Threads,
-    app,
+    command,
+    flag,
     moment_of,
     print_json,
     read_graph,
     takes,
+    use_threads,
 )
-from tadge.config import NetworkConfig, TrainConfig, WalkConfig
+from tadge.config import LATEST, ForecastConfig, NetworkConfig, TrainConfig, WalkConfig
 from tadge.errors import ConfigError
 from tadge.io.options import ReadOptions
 
 
-@app.command()
+@command()
 @takes(reading=ReadOptions, walking=WalkConfig)
 def walk(
     file: EventsFile,
@@ -39,7 +41,7 @@ def walk(
     ] = False,
     seed: Annotated[int, typer.Option(help="The same seed gives the same walks.")] = 0,
     resume: Annotated[bool, typer.Option("--resume", help="Go on where an earlier run was interrupted.")] = False,
-    threads: Annotated[int | None, typer.Option(help="Threads to walk with; one per core by default.")] = None,
+    threads: Threads = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -60,12 +62,12 @@ def walk(
         raise ConfigError("no file to write", cure="say --out walks.parquet, or --lengths for a report")
     check_name(out)
     graph, _, _ = read_graph(file, reading, quiet)
-    with Bars(False if quiet else None).part("walks") as show:
+    with Bars(False if quiet else None).part("walks") as tell:
         written = write_walks(
             *(graph, out, walking, seed),
             resume=resume,
             threads=threads,
-            report=lambda made, starts: show(made, walking.num_walks),
+            report=lambda made, starts: tell(made, walking.num_walks),
         )
     if as_json:
         print_json({**dataclasses.asdict(written), "path": str(out), "seed": seed, "graph": graph.fingerprint})
@@ -83,65 +85,96 @@ def _walk_lengths(
     from tadge.walks import free_length_distribution
 
     graph, _, _ = read_graph(file, reading, quiet)
-    found = free_length_distribution(graph, walking, seed, threads=threads)
+    lengths = free_length_distribution(graph, walking, seed, threads=threads)
     if as_json:
-        cut = found.at_most(walking.max_length)
-        print_json({"starts": found.num_starts, "counts": found.counts.tolist(), "share_within_max_length": cut})
+        cut = lengths.at_most(walking.max_length)
+        counts = lengths.counts.tolist()
+        print_json({"starts": lengths.num_starts, "counts": counts, "fraction_within_max_length": cut})
     else:
-        print(found)
+        print(lengths)
 
 
-@app.command()
-@takes(reading=ReadOptions, walking=WalkConfig, network=NetworkConfig, training=TrainConfig)
+@command()
+@takes(
+    reading=ReadOptions,
+    walking=WalkConfig,
+    network=NetworkConfig,
+    training=TrainConfig,
+    forecasting=ForecastConfig,
+)
 def fit(
     file: EventsFile,
-    out: Annotated[Path, typer.Option(help="Folder for the model.")],
+    out: Annotated[Path, typer.Option(help="Folder for what is learned.")],
     reading: ReadOptions,
     walking: WalkConfig,
     network: NetworkConfig,
     training: TrainConfig,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same model.")] = 0,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on where an earlier run stopped.")] = False,
-    checkpoint_seconds: Annotated[float, typer.Option(help="Time between two checkpoints.", min=0.0)] = 60.0,
+    forecasting: ForecastConfig,
+    only: Annotated[
+        str | None, typer.Option(help="Learn only the 'vectors' (TADGE) or only the 'forecasts' (Forecaster).")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same models.")] = 0,
+    resume: Annotated[bool, typer.Option("--resume", help="Take what is done, go on where a run stopped.")] = False,
+    checkpoint_seconds: Annotated[float, typer.Option(help="Time between two checkpoints of TADGE.", min=0.0)] = 60.0,
     device: Device = None,
     threads: Threads = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Learn vectors from a file of timed links, and keep the model in a folder.
+    """Learn from a file of timed links, and keep what is learned in a folder.
 
-    The folder holds all that is needed later: the vectors, the network and the events. Ctrl-C stops and keeps the best
-    so far; --resume then goes on, to the same model as if nothing had happened.
+    Two models are learned, each of which loads alone. Forecaster, in a minute or so: who links to whom next, and after
+    how long. Then TADGE, the paper's network: a vector for every node, as of any moment.
+
+    Ctrl-C keeps what is there, of TADGE the best state so far; --resume goes on, to the same models as if nothing had
+    happened.
 
     Example: tadge fit edges.csv --out model/ --epochs 10
+
+    Example: tadge fit edges.csv --out model/ --only forecasts
     """
-    import torch
-
     from tadge.embedding.estimator import TADGE
-    from tadge.report.fit import render, summary
+    from tadge.forecasting.estimator import Forecaster
+    from tadge.report.fit import answers, render, summary
 
-    if threads is not None:
-        torch.set_num_threads(threads)
+    if only not in (None, "vectors", "forecasts"):
+        raise ConfigError("unknown choice", expected="vectors or forecasts", found=repr(only), where="only")
+    use_threads(threads)
     graph, _, _ = read_graph(file, reading, quiet)
-    model = TADGE(walking, network, training, seed, device=device)
-    progress = None if not quiet else False
-    model.fit_folder(graph, out, resume=resume, checkpoint_seconds=checkpoint_seconds, progress=progress)
-    found = summary(model) | {"path": str(out)}
+    forecaster = None if only == "vectors" else Forecaster(forecasting, seed)
+    tadge = None if only == "forecasts" else TADGE(walking, network, training, seed, device=device)
+    progress = False if quiet else None
+    if tadge is not None:
+        tadge.check_folder(graph, out, resume=resume)  # before the Forecaster takes its time
+    try:
+        if forecaster is not None:
+            forecaster.fit_folder(graph, out, resume=resume, progress=progress)
+        if tadge is not None:
+            options = {"resume": resume, "checkpoint_seconds": checkpoint_seconds, "progress": progress}
+            tadge.fit_folder(graph, out, **options)  # type: ignore[arg-type]
+    except KeyboardInterrupt:
+        print("stopped; what was done is kept, and --resume goes on from here", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from None
+    report = summary(graph, out, tadge, forecaster)
     if as_json:
-        print_json(found)
+        print_json(report)
     else:
         from rich.console import Console
 
-        Console().print(render(found))
-    if model.stopped_ == "interrupted":
+        console = Console()
+        if tadge is not None:
+            console.print(render(report))
+        for line in answers(report):
+            console.print(line, highlight=False, markup=False, soft_wrap=True)
+    if tadge is not None and tadge.stopped_ == "interrupted":
         print("stopped; the best so far is kept, and --resume goes on from here", file=sys.stderr)
         raise typer.Exit(INTERRUPTED)
 
 
-@app.command()
+@command()
 @takes(reading=ReadOptions)
 def embed(
-    model: Annotated[Path, typer.Argument(help="Folder of a model that tadge fit made.")],
+    model: Annotated[Path, typer.Argument(help="Folder that tadge fit made.")],
     out: Annotated[Path, typer.Option(help="File to write: .parquet, .npz, or .txt, .vec or .w2v for word2vec text.")],
     reading: ReadOptions,
     at: Annotated[
@@ -150,7 +183,7 @@ def embed(
     events: Annotated[
         str | None, typer.Option(help="File of a longer history of the same kind; the model's own by default.")
     ] = None,
-    latest: Annotated[int, typer.Option(help="Latest occurrences that a node is the mean of.", min=1)] = 5,
+    latest: Annotated[int, flag(LATEST)] = LATEST.default,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:

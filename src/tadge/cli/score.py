@@ -1,4 +1,4 @@
-"""Commands that judge: how good a method is, and whether it looks ahead."""
+"""Commands that judge: how good methods are, and whether one looks ahead."""
 
 from __future__ import annotations
 
@@ -15,27 +15,46 @@ from tadge.cli.frame import (
     EventsFile,
     Quiet,
     Threads,
-    app,
+    command,
+    flag,
     moment_of,
     names_of,
     print_json,
     read_graph,
     takes,
+    use_threads,
 )
-from tadge.config import NetworkConfig, TrainConfig, WalkConfig
+from tadge.config import (
+    AGAINST,
+    CUTS,
+    MAX_LINKS,
+    QUERIES,
+    TOLERANCE,
+    ForecastConfig,
+    NetworkConfig,
+    TrainConfig,
+    WalkConfig,
+)
 from tadge.io.options import ReadOptions
 
 LOOKS_AHEAD = 1  # the exit code of an audit that fails
 
 
-@app.command()
-@takes(reading=ReadOptions, walking=WalkConfig, network=NetworkConfig, training=TrainConfig)
+@command()
+@takes(
+    reading=ReadOptions,
+    walking=WalkConfig,
+    network=NetworkConfig,
+    training=TrainConfig,
+    forecasting=ForecastConfig,
+)
 def evaluate(
     file: EventsFile,
     reading: ReadOptions,
     walking: WalkConfig,
     network: NetworkConfig,
     training: TrainConfig,
+    forecasting: ForecastConfig,
     out: Annotated[Path, typer.Option(help="Folder for results, models and finished parts.")] = Path("results"),
     protocol: Annotated[
         str, typer.Option(help="forecast: by time, nothing is seen too early; paper: as in the paper; or both.")
@@ -46,16 +65,14 @@ def evaluate(
     ] = None,
     methods: Annotated[str | None, typer.Option(help="Baselines, with commas; all by default; or none.")] = None,
     against: Annotated[
-        str, typer.Option(help="What true links are ranked against, with commas: random, historical, all.")
-    ] = "random,historical",
-    most: Annotated[
-        int, typer.Option(help="Links asked about where the test has more, drawn by the seed; 0: all.", min=0)
-    ] = 20_000,
+        str, typer.Option(help="Negatives that true links are ranked against, with commas: random, historical, all.")
+    ] = ",".join(AGAINST),
+    max_links: Annotated[int, flag(MAX_LINKS)] = MAX_LINKS.default,
     seeds: Annotated[int, typer.Option(help="How many seeds; several give error bars.", min=1)] = 1,
     refit: Annotated[bool, typer.Option("--refit", help="Learn from the first 85% before the test, not 70%.")] = False,
     control: Annotated[bool, typer.Option(help="Whether to learn from shuffled times too; first seed only.")] = True,
     model: Annotated[
-        Path | None, typer.Option(help="Folder of a model that has seen nothing of the test; else one is fitted.")
+        Path | None, typer.Option(help="Folder that tadge fit made, of models that have seen nothing of the test.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Take what is done, go on with the rest.")] = False,
     device: Device = None,
@@ -63,20 +80,23 @@ def evaluate(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Judge a model beside every free baseline and beside itself with shuffled times; say plainly where it loses.
+    """Judge Forecaster and TADGE beside every baseline and beside themselves with shuffled times.
 
+    The tables have a row for each: "Forecaster", "TADGE (vectors)", the baselines; plain sentences say where they lose.
     Every result is a JSON file in the folder as soon as it is there, one per protocol and seed, and one of all seeds.
     Ctrl-C stops; --resume takes what is finished and goes on.
 
     Example: tadge evaluate edges.csv --out results/ --seeds 3
     """
+    from tadge.cli.inputs import data_name, estimator_maker, labels_of
     from tadge.evaluation.run import PROTOCOLS, evaluate_seeds
-    from tadge.report.evaluate import data_name, labels_of, model_maker, show
+    from tadge.report.evaluate import show
 
+    use_threads(threads)
     graph, _, _ = read_graph(file, reading, quiet)
     try:
         results = evaluate_seeds(
-            model_maker(walking, network, training, model, device, threads),
+            estimator_maker((walking, network, training), forecasting, model, device),
             graph,
             PROTOCOLS if protocol == "both" else (protocol,),
             seeds,
@@ -86,12 +106,12 @@ def evaluate(
             tasks=names_of(tasks),
             labels=labels_of(file, labels, graph),
             methods=None if methods is None else names_of(methods) if methods != "none" else [],
-            negatives=names_of(against),
-            most=most,
+            against=names_of(against),
+            max_links=max_links,
             refit=refit,
             control=control,
             progress=False if quiet else None,
-            say=lambda text: None if quiet else print(text, file=sys.stderr),
+            say=lambda line: None if quiet else print(line, file=sys.stderr),
         )
     except KeyboardInterrupt:
         print("stopped; --resume goes on from here", file=sys.stderr)
@@ -102,29 +122,29 @@ def evaluate(
         show(results)
 
 
-@app.command()
+@command()
 @takes(reading=ReadOptions)
 def audit(
     what: Annotated[
         str,
         typer.Argument(
             metavar="WHAT",
-            help="A model's folder; a baseline's name, like 'last act'; or your own Python object as file.py:name or "
-            "package.module:name.",
+            help="A folder that tadge fit made; a baseline's name, like 'last act'; or your own Python object as "
+            "file.py:name or package.module:name.",
         ),
     ],
     file: EventsFile,
     reading: ReadOptions,
-    cuts: Annotated[int, typer.Option(help="Moments at which to cut the future off.", min=1)] = 100,
-    queries: Annotated[int, typer.Option(help="Questions at each of them.", min=1)] = 64,
+    cuts: Annotated[int, flag(CUTS)] = CUTS.default,
+    queries: Annotated[int, flag(QUERIES)] = QUERIES.default,
     seed: Annotated[int, typer.Option(help="The same seed gives the same cuts and questions.")] = 0,
-    tolerance: Annotated[float, typer.Option(help="Largest difference between two answers that passes.")] = 0.0,
+    tolerance: Annotated[float, flag(TOLERANCE)] = TOLERANCE.default,
     calls: Annotated[str, typer.Option(help="What to ask of it, with commas.")] = "embed,score_links,predict_toe",
     test_from: Annotated[
         str | None,
         typer.Option(help="When your test period begins (a date, or a number of days): nothing of it may be learned."),
     ] = None,
-    refit: Annotated[
+    fit: Annotated[
         bool, typer.Option("--fit/--no-fit", help="Whether to fit your own object first, to the first 70% of FILE.")
     ] = True,
     as_json: AsJson = False,
@@ -134,11 +154,11 @@ def audit(
 
     It is asked the same questions as of many moments, once with all of FILE there and once without what comes later
     (deleted, scrambled, doubled, at the same instant). Every answer must be the same, bit for bit; and it must not be
-    able to guess a future that was planted. Exit code 0: passed. 1: it looks ahead. 2: it could not be asked.
+    able to predict a future that was planted. Exit code 0: passed. 1: it looks ahead. 2: it could not be asked.
 
     A method of your own has some of: embed(nodes, at, *, graph), score_links(src, dst, at, *, graph) and
-    predict_toe(src, dst, at, *, graph, squashed), where src, dst and at are arrays; it may use the events of graph
-    with time <= at. A class or function is called to make one; then fit(graph) is called, unless you say --no-fit.
+    predict_toe(src, dst, at, *, graph, unit, statistic), where src, dst and at are arrays; it may use the events of
+    graph with time <= at. A class or function is called to make one; then fit(graph) is called, but for --no-fit.
 
     Example: tadge audit my_method.py:MyMethod edges.csv
     """
@@ -149,7 +169,7 @@ def audit(
     graph, _, _ = read_graph(file, reading, quiet)
     begin = moment_of(test_from)
     until = None if begin is None else moment(begin, graph.clock)
-    method, train = find_method(what, graph, until=until, seed=seed, fit=refit)
+    method, train = find_method(what, graph, until=until, seed=seed, fit=fit)
     if until is None and train is not None:
         until = float(graph.time[train.num_events])
     report = run_audit(

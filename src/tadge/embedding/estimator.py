@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 from torch import Tensor
 
 from tadge.arrays import Days, Ints, Report, Vectors
-from tadge.config import NetworkConfig, Option, TrainConfig, WalkConfig
+from tadge.config import LATEST, TOP, NetworkConfig, TrainConfig, WalkConfig
 from tadge.embedding.batches import Sequences, batch_windows, pack_batch, window_starts
 from tadge.embedding.checkpoint import CHECKPOINT, Run, Saver, check_about, read_checkpoint, restore
 from tadge.embedding.device import faster_precision, find_device
@@ -44,13 +44,10 @@ from tadge.storage.folder import has_folder, one_writer, remove_kind
 from tadge.units import Moment, bounded_toe, squash
 from tadge.walks.sampler import Walks
 
-LATEST_OCCURRENCES = 5  # occurrences whose mean a node's vector is
 SCORED_AT_ONCE = 1 << 16  # pairs scored at once: bounds the memory
 MAX_KEPT = 1 << 29  # numbers in the vectors that `prepare` keeps: 2 GB
 KIND = "tadge"  # of its folder
 WALKS, NETWORK, TRAIN = WalkConfig(), NetworkConfig(), TrainConfig()
-LATEST = Option("latest", int, LATEST_OCCURRENCES, "latest occurrences that a node's vector is the mean of", low=1)
-NEIGHBOURS = Option("k", int, 10, "how many nodes", low=1)
 
 
 class TADGE(BaseEstimator):  # type: ignore[misc]
@@ -163,9 +160,7 @@ class TADGE(BaseEstimator):  # type: ignore[misc]
             walks: as in `fit`.
             checkpoint_seconds: as in `fit`.
         """
-        if has_folder(folder, CHECKPOINT) and not resume:
-            cure = "say resume=True (--resume) to go on with it, or name another folder"
-            raise InputError("there is a run in this folder that is not done", cure=cure, where=str(folder))
+        _check_free(folder, resume)
         if resume and not has_folder(folder, CHECKPOINT) and has_folder(folder, KIND):
             done = type(self).load(folder, device=self.device)
             if done.stopped_ in ("done", "early"):
@@ -186,6 +181,20 @@ class TADGE(BaseEstimator):  # type: ignore[misc]
             if self.stopped_ != "interrupted":
                 remove_kind(folder, CHECKPOINT)
         return self
+
+    def check_folder(self, graph: TemporalGraph, folder: str | PathLike[str], *, resume: bool = False) -> None:
+        """Refuse at once what `fit_folder` would refuse: bad options, or a run in the folder that is of something else.
+
+        Args:
+            graph: as in `fit_folder`.
+            folder: as in `fit_folder`.
+            resume: as in `fit_folder`.
+        """
+        self._check_params()
+        find_device(self.device)
+        _check_free(folder, resume)
+        if has_folder(folder, CHECKPOINT):
+            read_checkpoint(folder, self._about_run(graph, None))
 
     def _check_params(self) -> None:
         check_kind(self.walk_config, WalkConfig, "walk_config")
@@ -264,7 +273,7 @@ class TADGE(BaseEstimator):  # type: ignore[misc]
         *,
         before: Moments = None,
         graph: TemporalGraph | None = None,
-        latest: int = LATEST_OCCURRENCES,
+        latest: int = LATEST.default,
         progress: bool | None = None,
     ) -> Vectors:
         """Return a vector for every node asked for, (n, D), as of a moment, from what happened until then.
@@ -340,7 +349,7 @@ class TADGE(BaseEstimator):  # type: ignore[misc]
         view, graph = self._view(graph), self._graph(graph)
         sources, targets, moments = pairs_of(graph, src, dst, at, before)
         ends, twice = np.concatenate([sources, targets]), np.concatenate([moments, moments])
-        vectors, place = view.distinct(ends, twice, LATEST_OCCURRENCES)
+        vectors, place = view.distinct(ends, twice, LATEST.default)
         scores = np.empty(sources.size, np.float32)
         for first in range(0, sources.size, SCORED_AT_ONCE):
             cut = slice(first, first + SCORED_AT_ONCE)
@@ -380,7 +389,7 @@ class TADGE(BaseEstimator):  # type: ignore[misc]
         return bounded_toe(squashed, passed, self._largest_toe, unit)
 
     def similar(
-        self, node: Any, k: int = 10, *, at: Moment | None = None, before: Moment | None = None
+        self, node: Any, k: int = TOP.default, *, at: Moment | None = None, before: Moment | None = None
     ) -> list[tuple[Any, float]]:
         """List the `k` nodes nearest to a node by the cosine about the mean vector, as (id, cosine), nearest first.
 
@@ -396,7 +405,7 @@ class TADGE(BaseEstimator):  # type: ignore[misc]
         length = np.linalg.norm(vectors, axis=1)
         cosine = vectors @ vectors[number] / np.maximum(length * length[number], 1e-12)
         cosine[number] = -np.inf
-        best = np.argsort(-cosine, kind="stable")[: min(NEIGHBOURS.check(k), cosine.size - 1)]
+        best = np.argsort(-cosine, kind="stable")[: min(TOP.check(k), cosine.size - 1)]
         return list(zip(self.graph_.ids[best].tolist(), cosine[best].tolist(), strict=True))
 
     def prepare(self, graph: TemporalGraph | None = None, *, progress: bool | None = None) -> Self:
@@ -416,7 +425,7 @@ class TADGE(BaseEstimator):  # type: ignore[misc]
         self, view: AsOf, src: Ints, dst: Ints, at: Days, report: Report = lambda done, total: None
     ) -> Vectors:
         """Put together the vectors of both ends, (n, 2 D): the source's mean, the target's latest."""
-        return np.concatenate([view.nodes(src, at, LATEST_OCCURRENCES, report), view.nodes(dst, at, 1)], axis=1)
+        return np.concatenate([view.nodes(src, at, LATEST.default, report), view.nodes(dst, at, 1)], axis=1)
 
     def _graph(self, graph: TemporalGraph | None) -> TemporalGraph:
         if not hasattr(self, "graph_"):
@@ -472,3 +481,10 @@ class TADGE(BaseEstimator):  # type: ignore[misc]
             model.stopped_, model.toe_head_ = meta["stopped"], head
             model._keep(graph, tasks.to(where), table.to(where), meta["precision"], meta["history"])
         return model
+
+
+def _check_free(folder: str | PathLike[str], resume: bool) -> None:
+    """Refuse a folder with a run that is not done, unless it is to be resumed."""
+    if has_folder(folder, CHECKPOINT) and not resume:
+        cure = "say resume=True to go on with it, or name another folder"
+        raise InputError("there is a run in this folder that is not done", cure=cure, where=str(folder))

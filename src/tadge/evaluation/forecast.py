@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tadge.arrays import Ints
+from tadge.config import MAX_LINKS
 from tadge.errors import InputError
 from tadge.evaluation import questions as ask
 from tadge.evaluation.classes import ClassQuestions, class_columns, class_questions, classify
@@ -101,7 +102,7 @@ def judge(
     control: bool = True,
     folder: Path | None = None,
     report: Show | None = None,
-    most: int = ask.MOST_LINKS,
+    most: int = MAX_LINKS.default,
 ) -> Result:
     """Judge a model and its rivals.
 

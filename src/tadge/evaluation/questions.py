@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tadge.arrays import Days, Ints
+from tadge.config import MAX_LINKS
 from tadge.errors import ConfigError, InputError
 from tadge.graph import TemporalGraph
 from tadge.graph.chains import joined_by, last_joined
@@ -26,7 +27,7 @@ from tadge.seeding import draw, stream, unit, walk_key
 
 NEGATIVES = ("random", "historical", "all")
 WRONG = 100  # wrong answers beside the true one
-MOST_LINKS, MOST_TOE = 20_000, 100_000  # events asked about, where a period has more
+MOST_TOE = 100_000  # events asked about, where a period has more
 AT_ONCE = 1 << 16  # pairs scored at once: bounds the memory
 
 Flags = npt.NDArray[np.bool_]
@@ -185,7 +186,9 @@ class Past:
         return cls(start, key[order] % graph.num_nodes, time[first[order]], place)
 
 
-def link_questions(graph: TemporalGraph, start: float, end: float, seed: int, most: int = MOST_LINKS) -> LinkQuestions:
+def link_questions(
+    graph: TemporalGraph, start: float, end: float, seed: int, most: int = MAX_LINKS.default
+) -> LinkQuestions:
     """Make the questions of the events with start <= time < end; of `most` of them where there are more (0: all)."""
     if graph.num_nodes - graph.num_sources < 2:
         raise InputError("nothing to choose from", expected="at least two nodes that can be targets", found="one")
@@ -224,7 +227,7 @@ def check_negatives(kinds: Any) -> tuple[str, ...]:
     given = (kinds,) if isinstance(kinds, str) else tuple(kinds)
     if not given or set(given) - set(NEGATIVES):
         expected = "some of " + ", ".join(NEGATIVES)
-        raise ConfigError("unknown kind of negatives", expected=expected, found=repr(kinds), where="negatives")
+        raise ConfigError("unknown kind of negatives", expected=expected, found=repr(kinds), where="against")
     return tuple(dict.fromkeys(given))
 
 

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from tadge.arrays import Ints
-from tadge.config import Option
+from tadge.config import AGAINST, MAX_LINKS
 from tadge.errors import ConfigError, InputError
 from tadge.evaluation import forecast
 from tadge.evaluation.classes import as_labels
 from tadge.evaluation.entrants import as_model, describe, short_hash
-from tadge.evaluation.questions import MOST_LINKS, check_negatives
+from tadge.evaluation.questions import check_negatives
 from tadge.evaluation.result import Result, combine
 from tadge.evaluation.show import Show
 from tadge.evaluation.tasks import TASKS, Method, check_tasks, name_of
@@ -26,7 +26,6 @@ from tadge.machine import peak_memory_mb
 from tadge.seeding import check_seed
 
 PROTOCOLS = ("forecast", "paper")
-_MOST = Option("most", int, MOST_LINKS, "links asked about", low=0)
 
 
 def evaluate(
@@ -38,8 +37,8 @@ def evaluate(
     seed: int = 0,
     *,
     methods: Sequence[str | Method] | None = None,
-    negatives: Sequence[str] = ("random", "historical"),
-    most: int = MOST_LINKS,
+    against: Sequence[str] = AGAINST,
+    max_links: int = MAX_LINKS.default,
     refit: bool = False,
     control: bool = True,
     folder: str | PathLike[str] | None = None,
@@ -57,8 +56,8 @@ def evaluate(
         labels: (N,) class numbers, -1 without one; or a dictionary from ids to labels; without any, no classes.
         seed: of questions, baselines and resampling; and of the model, where its options are given.
         methods: names of baselines, or methods; by default all baselines.
-        negatives: what true links are ranked against: "random", "historical", "all".
-        most: forecast: links asked about, where the test period has more; 0: all.
+        against: the negatives that true links are ranked against: "random", "historical", "all".
+        max_links: forecast: links asked about, where the test period has more; 0: all.
         refit: forecast: learn from the first 85% before the test, after all choices are made.
         control: let a TADGE of the same options learn from shuffled times.
         folder: where models and finished parts are kept, so that the work goes on after a stop.
@@ -71,8 +70,8 @@ def evaluate(
     model, given = as_model(model, check_seed(seed)), check_tasks(tasks)
     options: dict[str, Any] = {
         "methods": methods,
-        "negatives": check_negatives(negatives),
-        "most": _MOST.check(most),
+        "negatives": check_negatives(against),
+        "most": MAX_LINKS.check(max_links),
         "refit": refit,
         "control": control,
     }
@@ -113,7 +112,7 @@ def config_of(
     names = None if methods is None else [each if isinstance(each, str) else name_of(each) for each in methods]
     about = describe(model) or (None if model is None else {"name": name_of(model)})
     found = {"protocol": protocol, "model": about, "tasks": tasks, "seed": seed, "methods": names}
-    found |= {"negatives": negatives, "most": most, "refit": refit, "control": control}
+    found |= {"against": negatives, "max_links": most, "refit": refit, "control": control}
     found["labels"] = None if labels is None else short_hash(labels.tobytes().hex())
     return json.loads(json.dumps(found))  # type: ignore[no-any-return]
 
@@ -161,7 +160,7 @@ def evaluate_seeds(
     if not resume:
         there = [str(kept) for place in places.values() for kept in (place, place.with_suffix("")) if kept.exists()]
         if there:
-            cure = "say resume (--resume) to go on with it, or name another folder"
+            cure = "say resume=True to go on with it, or name another folder"
             raise InputError("there is an evaluation in this folder", cure=cure, where=there[0])
     found: dict[str, list[Result]] = {each: [] for each in protocols}
     control = options.pop("control", True)
@@ -194,9 +193,10 @@ def _kept(
 ) -> Result:
     """Read a finished result, or complain where it is of something else."""
     result = Result.from_json(place)
-    usual: dict[str, Any] = {"methods": None, "negatives": ("random", "historical"), "most": MOST_LINKS, "refit": False}
-    given: dict[str, Any] = {key: options.get(key, value) for key, value in (usual | {"control": True}).items()}
-    given["negatives"] = check_negatives(given["negatives"])
+    usual: dict[str, Any] = {"methods": None, "refit": False, "control": True}
+    given: dict[str, Any] = {key: options.get(key, value) for key, value in usual.items()}
+    given["negatives"] = check_negatives(options.get("against", AGAINST))
+    given["most"] = options.get("max_links", MAX_LINKS.default)
     numbers = None if labels is None else as_labels(labels, graph)
     config = config_of(as_model(model, seed), protocol, check_tasks(tasks), numbers, seed, **given)
     changed = [key for key in config if result.config.get(key) != config[key]]

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from tadge.arrays import Days, NodeNumbers, Vectors
-from tadge.config import ForecastConfig, Option
+from tadge.config import TOP, ForecastConfig
 from tadge.errors import InputError, NotFittedError
 from tadge.features.memory import NUM_SCALES, WIDTH, Scales, memory_of, pair_columns
 from tadge.features.timing import toe_columns
@@ -36,7 +36,6 @@ PAIRS_AT_ONCE = 1 << 14  # pairs answered for at once: bounds the memory
 ALIGNED_ROWS = 16  # rows are padded to a multiple: BLAS rounds leftover rows differently, so equal pairs could differ
 TREES = ("toe_mean", "toe_median")
 DEFAULT = ForecastConfig()
-K = Option("k", int, 10, "how many nodes", low=1)
 
 
 class Forecaster(BaseEstimator):  # type: ignore[misc]
@@ -148,7 +147,7 @@ class Forecaster(BaseEstimator):  # type: ignore[misc]
         self,
         src: Any,
         at: Moment | None = None,
-        k: int = 10,
+        k: int = TOP.default,
         *,
         before: Moment | None = None,
         graph: TemporalGraph | None = None,
@@ -170,7 +169,7 @@ class Forecaster(BaseEstimator):  # type: ignore[misc]
         scores = self.score_links(source, targets, at, before=before, graph=graph).astype(np.float64)
         probability = np.exp(scores - scores.max())
         probability /= probability.sum()
-        best = np.argsort(-scores, kind="stable")[: K.check(k)]
+        best = np.argsort(-scores, kind="stable")[: TOP.check(k)]
         return list(zip(graph.ids[targets[best]].tolist(), probability[best].tolist(), strict=True))
 
     def predict_toe(

@@ -194,7 +194,7 @@ def _first_bad(table: Table, reasons: list[str], total: int) -> InputError:
         cure = f"all {rows:,} rows are like that: say how the file is to be read"
     else:
         cure = "mend the row" if total == 1 else f"{total:,} of {rows:,} rows are like that: mend them"
-        cure += ", or say bad_rows 'report' to go on without"
+        cure += ", or say bad_rows='report' to go on without"
     return InputError(reason, cure=cure, where=f"{table.where}, {row}")
 
 

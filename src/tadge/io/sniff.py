@@ -106,7 +106,7 @@ def sniff(source: Source, options: ReadOptions) -> Dialect:
             break
     if not rows:
         what = "only comments and blank lines" if comments_before else "only blank lines"
-        cure = "say comments 'none' if rows may start with # or %" if comments_before else None
+        cure = "say comments='none' if rows may start with # or %" if comments_before else None
         raise InputError(what, expected="at least one event", cure=cure, where=str(source.path))
 
     delimiter = _delimiter(rows, options.delimiter)

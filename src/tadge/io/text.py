@@ -133,7 +133,7 @@ def _refuse(seen: Scan, dialect: Dialect, options: ReadOptions, where: str) -> N
         expected, found = f"at most {LONGEST_ID:,} bytes", f"{seen.longest_id:,}"
         raise InputError("an id is too long", expected=expected, found=found, where=at(seen.longest_id_line))
     if seen.comment_row_line and options.comments is None:
-        cure = "say comments '#' (or '%') if it is one, 'none' if it is data"
+        cure = "say comments='#' (or '%') if it is one, comments='none' if it is data"
         what = "a comment among the rows that has all the cells of a row"
         raise InputError(what, cure=cure, where=at(seen.comment_row_line))
 

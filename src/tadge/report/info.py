@@ -30,17 +30,17 @@ def summary(graph: TemporalGraph, report: ReadReport | None = None, classes: int
 
     Args:
         graph: the graph.
-        report: what its reader found, where it came from a file.
+        report: of its reader, where it came from a file.
         classes: number of classes of its labels, where it has some.
     """
-    found: dict[str, Any] = {"classes": classes, **graph.describe(), "toe_histogram": toe_histogram(graph)}
-    found["share_without_toe"] = 1 - found["events_with_toe"] / graph.num_events if graph.num_events else None
-    found["first"] = date_text(float(graph.time[0]), graph.clock) if graph.num_events else None
-    found["last"] = date_text(float(graph.time[-1]), graph.clock) if graph.num_events else None
+    figures: dict[str, Any] = {"classes": classes, **graph.describe(), "toe_histogram": toe_histogram(graph)}
+    figures["fraction_without_toe"] = 1 - figures["events_with_toe"] / graph.num_events if graph.num_events else None
+    figures["first"] = date_text(float(graph.time[0]), graph.clock) if graph.num_events else None
+    figures["last"] = date_text(float(graph.time[-1]), graph.clock) if graph.num_events else None
     if report is not None:
-        found["read"] = dataclasses.asdict(report)
-        found["warnings"] = list(report.warnings)
-    return found
+        figures["read"] = dataclasses.asdict(report)
+        figures["warnings"] = list(report.warnings)
+    return figures
 
 
 def toe_histogram(graph: TemporalGraph) -> dict[str, int]:
@@ -50,8 +50,8 @@ def toe_histogram(graph: TemporalGraph) -> dict[str, int]:
     return dict(zip((name for name, _ in BINS), counts.tolist(), strict=True))
 
 
-def render(found: dict[str, Any]) -> Group:
-    """Lay the summary out for a terminal."""
+def render(figures: dict[str, Any]) -> Group:
+    """Lay out the summary for a terminal; the reader's warnings are printed where the file is read."""
     from rich.console import Group
     from rich.table import Table
     from rich.text import Text
@@ -59,44 +59,43 @@ def render(found: dict[str, Any]) -> Group:
     table_1 = Table(title="Table 1 of the paper, for this graph", title_justify="left")
     for name in ("|V|", "|E|", "mean degree", "mean ToE (days)", "std ToE (days)", "classes"):
         table_1.add_column(name, justify="right")
-    numbers = (_float(found[key]) for key in ("mean_degree", "mean_toe_days", "std_toe_days"))
-    table_1.add_row(f"{found['nodes']:,}", f"{found['events']:,}", *numbers, str(found["classes"] or "-"))
+    numbers = (_float(figures[key]) for key in ("mean_degree", "mean_toe_days", "std_toe_days"))
+    table_1.add_row(f"{figures['nodes']:,}", f"{figures['events']:,}", *numbers, str(figures["classes"] or "-"))
 
     rows = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    for name, value in _facts(found):
+    for name, value in _facts(figures):
         rows.add_row(name, value)
     histogram = Table(title="ToE: how long until an edge forms", title_justify="left", show_header=False, box=None)
-    most = max(found["toe_histogram"].values()) or 1
-    for name, count in found["toe_histogram"].items():
+    most = max(figures["toe_histogram"].values()) or 1
+    for name, count in figures["toe_histogram"].items():
         histogram.add_row(name, f"{count:,}", "█" * round(40 * count / most) or ("▏" if count else ""))
-    warnings = [Text(f"warning: {one}", style="yellow") for one in found.get("warnings", ())]
-    return Group(table_1, Text(), rows, Text(), histogram, *([Text()] if warnings else []), *warnings)
+    return Group(table_1, Text(), rows, Text(), histogram)
 
 
 def _float(value: float | None) -> str:
     return "-" if value is None else f"{value:,.3f}"
 
 
-def _facts(found: dict[str, Any]) -> list[tuple[str, str]]:
-    events = found["events"] or 1
+def _facts(figures: dict[str, Any]) -> list[tuple[str, str]]:
+    events = figures["events"] or 1
 
-    def share(key: str) -> str:
-        return f"{found[key]:,} ({100 * found[key] / events:.1f}%)"
+    def counted(key: str) -> str:
+        return f"{figures[key]:,} ({100 * figures[key] / events:.1f}%)"
 
-    kind = ("directed" if found["directed"] else "undirected") + (", bipartite" if found["bipartite"] else "")
-    quantiles = found["toe_quantiles_days"]
+    kind = ("directed" if figures["directed"] else "undirected") + (", bipartite" if figures["bipartite"] else "")
+    quantiles = figures["toe_quantiles_days"]
     return [
-        ("kind", kind + (", weighted" if found["weighted"] else "")),
-        ("from", str(found["first"])),
-        ("to", f"{found['last']} ({_float(found['span_days'])} days)"),
-        ("events with a ToE", share("events_with_toe")),
-        ("squashed ToE", f"mean {_float(found['squashed_toe_mean'])}, std {found['squashed_toe_std'] or 0:.4f}"),
+        ("kind", kind + (", weighted" if figures["weighted"] else "")),
+        ("from", str(figures["first"])),
+        ("to", f"{figures['last']} ({_float(figures['span_days'])} days)"),
+        ("events with a ToE", counted("events_with_toe")),
+        ("squashed ToE", f"mean {_float(figures['squashed_toe_mean'])}, std {figures['squashed_toe_std'] or 0:.4f}"),
         ("ToE quantiles (days)", ", ".join(f"{name} {value or 0:.4g}" for name, value in quantiles.items())),
-        ("occurrences (node, ToV)", f"{found['occurrences']:,}"),
-        ("distinct pairs", f"{found['distinct_pairs']:,} ({found['distinct_ordered_pairs']:,} ordered)"),
-        ("repeated events", share("repeated_events")),
-        ("self-links", share("self_links")),
-        ("events that share their time", share("tied_events")),
-        ("largest degree", f"{found['max_degree']:,}"),
-        ("nodes without events", f"{found['isolated_nodes']:,}"),
+        ("occurrences (node, ToV)", f"{figures['occurrences']:,}"),
+        ("distinct pairs", f"{figures['distinct_pairs']:,} ({figures['distinct_ordered_pairs']:,} ordered)"),
+        ("repeated events", counted("repeated_events")),
+        ("self-links", counted("self_links")),
+        ("events that share their time", counted("tied_events")),
+        ("largest degree", f"{figures['max_degree']:,}"),
+        ("nodes without events", f"{figures['isolated_nodes']:,}"),
     ]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from torch import Tensor
 
@@ -55,16 +55,21 @@ def estimator_parts(
         raise InputError("the parts of the model do not fit together", cure=cure, where=where) from error
 
 
-def _explain_missing(folder: str | PathLike[str], kind: str) -> None:
-    """Say what is in a folder that does not hold the estimator asked for; `read_folder` says the rest."""
+def _explain_missing(folder: str | PathLike[str], kind: str) -> NoReturn:
+    """Say what is in a folder that does not hold the estimator asked for."""
     names = {"tadge": "a TADGE", "forecaster": "a Forecaster"}
+    place = Path(folder)
+    if not place.is_dir():
+        what = "this is not a folder" if place.exists() else "there is no such folder"
+        raise InputError(what, expected="a folder that tadge fit made", where=str(folder))
     others = [other for other in KINDS_OF_ESTIMATORS if other != kind and has_folder(folder, other)]
     if others:
         flag = "vectors" if kind == "tadge" else "forecasts"
-        cure = f"fit one into it: tadge fit FILE --out {Path(folder)} --only {flag}"
+        cure = f"fit one into it: tadge fit FILE --out {place} --only {flag}"
         raise InputError(
             f"there is no {names[kind][2:]} in this folder", found=names[others[0]], cure=cure, where=str(folder)
         )
     if has_folder(folder, FIRST_LAYOUT):
         cure = "fit it again"
         raise InputError("a model of an earlier version of tadge", expected=names[kind], cure=cure, where=str(folder))
+    raise InputError(f"not a folder of {names[kind]}", expected=f"{kind}.json in it", where=str(folder))

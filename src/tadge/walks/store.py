@@ -132,7 +132,7 @@ def _begin(folder: Path, asked: dict[str, Any], resume: bool) -> _State:
     if not saved.exists():
         return _State(asked)  # it is written down with the first part
     if not resume:
-        cure = f"say resume to go on, or remove the folder {folder}"
+        cure = f"say resume=True to go on, or remove the folder {folder}"
         raise InputError("an earlier run of this was interrupted", cure=cure, where=str(folder))
     try:
         state = _State(**json.loads(saved.read_text(encoding="utf-8")))

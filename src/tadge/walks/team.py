@@ -66,7 +66,7 @@ class Job:
         wanted = config.num_walks if places is None else max(available, 1)
         cure = "lower min_length"
         if graph.bipartite and graph.directed:
-            cure += ", or take the graph as undirected: its targets never act, so walks end with the first step"
+            cure += ", or say directed=False: its targets never act, so walks end with the first step"
         return cls(index, config, int(seed), key, config.max_length, places, wanted, available, count, cure)
 
     def run(self, first: int, num: int, rows: Rows) -> tuple[Ints, Ints]:

@@ -1,0 +1,37 @@
+"""Errors speak of arguments, as Python has them; on the command line they speak of flags."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+
+from tadge.errors import TadgeError
+
+VERBS = "change|lower|raise|set|say"  # a cure names an argument of one word right after one of them
+
+
+def in_flags(error: TadgeError, flags: Mapping[str, str]) -> TadgeError:
+    """Give the same error with flags in place of arguments: in `where`, and where `expected` and `cure` name them.
+
+    Args:
+        error: what was raised.
+        flags: the flag of every argument of the command, like {"bad_rows": "--bad-rows"}.
+    """
+    where = flags.get(error.where, error.where) if error.where else None
+    expected, cure = (text and _translate(text, flags) for text in (error.expected, error.cure))
+    return TadgeError(error.what, expected=expected, found=error.found, cure=cure, where=where)
+
+
+def _translate(text: str, flags: Mapping[str, str]) -> str:
+    """Turn name='value' into --name value, name=True into --name, and names of arguments into flags."""
+    names = "|".join(sorted(map(re.escape, flags), key=len, reverse=True))
+    text = re.sub(rf"\b({names})=('[^']*'|[\w.+-]*\w)", lambda match: _setting(flags[match[1]], match[2]), text)
+    text = re.sub(rf"\b({VERBS}) ({names})\b", lambda match: f"{match[1]} {flags[match[2]]}", text)
+    return re.sub(r"(?<![\w-])\w+_\w+", lambda match: flags.get(match[0], match[0]), text)
+
+
+def _setting(flag: str, value: str) -> str:
+    if value in ("True", "False"):
+        return flag if value == "True" else f"--no-{flag[2:]}"
+    return f"{flag} {shlex.quote(value.strip(chr(39)))}"

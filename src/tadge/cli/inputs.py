@@ -1,0 +1,42 @@
+"""What `tadge evaluate` is given, turned into what is judged: estimators, labels, a name for the data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tadge import datasets
+from tadge.config import ForecastConfig, NetworkConfig, TrainConfig, WalkConfig
+from tadge.datasets.node_labels import Labels, known_labels, read_labels
+from tadge.embedding.estimator import TADGE
+from tadge.errors import ConfigError
+from tadge.graph import TemporalGraph
+
+Configs = tuple[WalkConfig, NetworkConfig, TrainConfig]
+
+
+def estimator_maker(
+    configs: Configs, forecast_config: ForecastConfig, folder: Path | None, device: str | None
+) -> Callable[[int], Any]:
+    """Give what makes the models of a seed: new ones, or always the fitted ones of a folder."""
+    if folder is None:
+        return lambda seed: TADGE(*configs, seed, device=device)
+    if (*configs, forecast_config) != (WalkConfig(), NetworkConfig(), TrainConfig(), ForecastConfig()):
+        cure = "leave out the options of walks, TADGE and Forecaster, or --model"
+        raise ConfigError("this model is fitted already", cure=cure, where=str(folder))
+    fitted = TADGE.load(folder, device=device)
+    return lambda _: fitted
+
+
+def data_name(file: str) -> str:
+    """Name the data for titles and files: a known data set by its name, a file without its endings."""
+    if not Path(file).exists() and datasets.is_known(file):
+        return datasets.find(file).name
+    name = Path(file).name
+    return name.split(".")[0] or name
+
+
+def labels_of(file: str, labels: Path | None, graph: TemporalGraph) -> Labels | None:
+    """Read the labels that were given; else take those of a known data set, where there are any."""
+    return read_labels(labels, graph) if labels is not None else known_labels(file, graph)
