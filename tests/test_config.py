@@ -16,7 +16,7 @@ def test_every_option_says_what_it_is():
         assert one.help
         assert one.check(one.default) == one.default
     assert listed == options(WalkConfig())
-    assert listed[0].expected() == "a whole number of at least 1"
+    assert listed[0].expected() == "an integer of at least 1"
     assert listed[3].expected() == "occurrence or future"
     assert listed[5].expected() == "degree, degree-so-far or uniform"
 
@@ -26,14 +26,14 @@ def test_every_option_says_what_it_is():
     [
         (
             {"max_length": 1},
-            r"max_length: value too small; expected a whole number from 2 to 1,000,000; found 1; the default is 5",
+            r"max_length: value too small; expected an integer from 2 to 1,000,000; found 1; the default is 5",
         ),
         (
             {"min_length": 6},
             r"min_length: no walk can be that long; expected at most max_length = 5; found 6; lower min_length",
         ),
         ({"num_walks": 0}, "num_walks: value too small"),
-        ({"num_walks": 2.0}, r"num_walks: wrong kind of value; expected a whole number of at least 1; found 2\.0"),
+        ({"num_walks": 2.0}, r"num_walks: wrong kind of value; expected an integer of at least 1; found 2\.0"),
         ({"num_walks": True}, "num_walks: wrong kind of value"),
         ({"num_walks": "7"}, "num_walks: wrong kind of value"),
         (
@@ -77,10 +77,10 @@ def test_other_configs_can_be_written_the_same_way():
         ({"rate": float("nan")}, "rate: not a number"),
         ({"rate": 2}, "rate: value too large; expected a number from 0.0 to 1.0; found 2"),
         ({"loud": 1}, "loud: wrong kind of value; expected True or False"),
-        ({"limit": 0}, "limit: value too small; expected a whole number of at least 1 or None"),
+        ({"limit": 0}, "limit: value too small; expected an integer of at least 1 or None"),
         ({"rate": "fast"}, "rate: wrong kind"),
-        ({"note": 5}, "note: wrong kind of value; expected a text"),
+        ({"note": 5}, "note: wrong kind of value; expected a string"),
     ):
         with pytest.raises(ConfigError, match=message):
             Config(**changes)
-    assert Option("x", int, 1, "", high=5).expected() == "a whole number of at most 5"
+    assert Option("x", int, 1, "", high=5).expected() == "an integer of at most 5"

@@ -13,7 +13,7 @@ from typing import Any
 
 from tadge.errors import ConfigError
 
-KINDS = {int: "a whole number", float: "a number", bool: "True or False", str: "a text", tuple: "numbers"}
+KINDS_OF_VALUES = {int: "an integer", float: "a number", bool: "True or False", str: "a string", tuple: "numbers"}
 
 
 @dataclass(frozen=True)
@@ -22,12 +22,12 @@ class Option:
 
     Attributes:
         name: the field's name.
-        kind: int, float, bool, str, or tuple for as many numbers as the default has.
-        default: the value it has unless told otherwise.
+        kind: its type: int, float, bool, str, or tuple for as many numbers as the default has.
+        default: the value it has where none is given.
         help: one line for people.
         low: the smallest value allowed, or None.
         high: the largest value allowed, or None.
-        choices: the texts allowed; empty where any will do.
+        choices: the strings allowed; empty where any will do.
         optional: None is allowed too.
     """
 
@@ -45,7 +45,7 @@ class Option:
         if self.choices:
             words = " or ".join(filter(None, [", ".join(self.choices[:-1]), self.choices[-1]]))
         else:
-            words = f"{len(self.default)} numbers" if self.kind is tuple else KINDS[self.kind]
+            words = f"{len(self.default)} numbers" if self.kind is tuple else KINDS_OF_VALUES[self.kind]
             if self.low is not None and self.high is not None:
                 words += f" from {self.low:,} to {self.high:,}"
             elif self.low is not None:
@@ -55,7 +55,7 @@ class Option:
         return words + (" or None" if self.optional else "")
 
     def check(self, value: Any) -> Any:
-        """Return the value as its plain Python kind, or complain."""
+        """Return the value as a plain Python int, float, bool, str or tuple, or complain."""
         if value is None and self.optional:
             return None
         try:
@@ -120,7 +120,7 @@ def options(config: Any) -> tuple[Option, ...]:
 
 
 def check_options(config: Any) -> None:
-    """Check every option of a frozen config, and keep each value as its plain Python kind."""
+    """Check every option of a frozen config, and keep each value as a plain Python one."""
     for listed in options(config):
         object.__setattr__(config, listed.name, listed.check(getattr(config, listed.name)))
 
@@ -140,22 +140,22 @@ TOLERANCE = Option("tolerance", float, 0.0, "largest difference between two answ
 
 @dataclass(frozen=True)
 class WalkConfig:
-    """Say how to walk; the defaults are the paper's for its smallest data set."""
+    """Hold how to walk; the defaults are the paper's for its smallest data set."""
 
-    num_walks: int = option(10_000, "walks wanted", low=1)
-    max_length: int = option(5, "most vertices in a walk; longer ones are cut", low=2, high=1_000_000)
-    min_length: int = option(3, "fewest vertices in a walk; shorter ones are dropped", low=1)
+    num_walks: int = option(10_000, "number of walks", low=1)
+    max_length: int = option(5, "most nodes in a walk; longer walks are cut", low=2, high=1_000_000)
+    min_length: int = option(3, "fewest nodes in a walk; shorter walks are dropped", low=1)
     reach: str = option(
         "occurrence",
-        "which events can be stepped over: those up to the vertex's next joining time, or all in its future",
+        "events that a step can take: those until the node joins next, or all in its future",
         choices=("occurrence", "future"),
     )
     direction: str = option(
-        "forward", "follow time, or go back from a start to what led to it", choices=("forward", "backward")
+        "forward", "follow time, or go back in time from the start to what led to it", choices=("forward", "backward")
     )
     centrality: str = option(
         "degree",
-        "what draws a walker: events a vertex has in all, events it had by then, or nothing",
+        "weight of a step's candidates: their total degree, their degree so far, or none",
         choices=("degree", "degree-so-far", "uniform"),
     )
 
@@ -169,20 +169,20 @@ class WalkConfig:
 
 @dataclass(frozen=True)
 class NetworkConfig:
-    """Say how large the network is, and in which variant; the defaults are the paper's for its smallest data set."""
+    """Hold the size and the variant of TADGE's network; the sizes are the paper's for its smallest data set."""
 
-    dim: int = option(128, "width of every vector", low=1, high=65_536)
-    heads: int = option(4, "attention heads, each as wide as the model", low=1, high=1_024)
+    dim: int = option(128, "dimension of every vector", low=1, high=65_536)
+    heads: int = option(4, "attention heads, each of dimension dim", low=1, high=1_024)
     blocks: int = option(3, "blocks of the encoder, and of the decoder", low=1, high=1_000)
-    dropout: float = option(0.0, "share of inner values that training leaves out", low=0.0, high=0.99)
+    dropout: float = option(0.0, "dropout probability", low=0.0, high=0.99)
     queries: str = option(
         "self",
-        "what the decoder asks with: only the vertex itself, or the next vertex (the paper: it has seen the edge)",
+        "decoder queries: self (causal, for forecasts), or next (as in the paper: it sees the edge it predicts)",
         choices=("self", "next"),
     )
-    structure: bool = option(True, "whether structure embeddings are learned and added")
-    timed: bool = option(True, "whether the t-LSTM is told the ToEs; without them it is a plain LSTM")
-    residual: bool = option(True, "whether a block adds its input to its result; the paper's form does not")
+    structure: bool = option(True, "whether to learn structure embeddings and add them")
+    timed: bool = option(True, "whether the t-LSTM gets the ToEs; without them it is a plain LSTM")
+    residual: bool = option(True, "whether blocks have residual connections; the paper's have none")
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -190,33 +190,33 @@ class NetworkConfig:
 
 @dataclass(frozen=True)
 class TrainConfig:
-    """Say how to train."""
+    """Hold how TADGE's network is trained."""
 
-    epochs: int = option(20, "most passes over the walks", low=1, high=1_000_000)
-    batch_size: int = option(200, "walks per step, in whole windows", low=2, high=10_000_000)
-    lr: float = option(1e-3, "learning rate, after the warm-up", low=1e-8, high=1.0)
+    epochs: int = option(20, "most epochs", low=1, high=1_000_000)
+    batch_size: int = option(200, "walks per gradient step, in whole windows", low=2, high=10_000_000)
+    lr: float = option(1e-3, "learning rate after the warm-up", low=1e-8, high=1.0)
     window: int = option(10, "walks, in order of their start, whose structures are compared with each other", low=2)
     window_step: int = option(9, "walks from one window to the next; less than a window, so that they overlap", low=1)
     init: str = option(
         "deepwalk", "initial vectors: deepwalk, node2vec, line, random, or a file of vectors (.parquet, .npz, .txt)"
     )
     precision: str = option(
-        "auto", "number format of the network: auto takes what is faster here", choices=("auto", "float32", "bfloat16")
+        "auto", "dtype of the network; auto: whichever is faster here", choices=("auto", "float32", "bfloat16")
     )
-    negatives: int = option(100, "vertices drawn as wrong answers in every step; -1: all there are", low=-1)
+    negatives: int = option(100, "negatives per gradient step: nodes drawn at random; -1: all nodes", low=-1)
     weights: tuple[float, float, float, float] = option(
         (1.0, 1.0, 1.0, 10.0),
         "weights of the losses: self-identification, intervals, edges, ToE",
         low=0.0,
         high=1e6,
     )
-    warmup: float = option(0.05, "share of all steps in which the learning rate rises", low=0.0, high=1.0)
-    clip: float = option(1.0, "largest length of a step's gradient; longer ones are shortened", low=1e-8, high=1e12)
-    held_out: float = option(0.05, "share of the walks that early stopping looks at; 0: none", low=0.0, high=0.5)
-    patience: int = option(5, "epochs without a better loss on the held-out walks before training stops", low=1)
-    resample: bool = option(False, "whether every epoch walks anew, or all use the same walks")
+    warmup: float = option(0.05, "fraction of all steps in which the learning rate rises", low=0.0, high=1.0)
+    clip: float = option(1.0, "max gradient norm", low=1e-8, high=1e12)
+    held_out: float = option(0.05, "fraction of the walks held out for early stopping; 0: none", low=0.0, high=0.5)
+    patience: int = option(5, "epochs without a smaller loss on the held-out walks before training stops", low=1)
+    resample: bool = option(False, "whether to sample new walks in every epoch")
     unknown: float = option(
-        0.02, "share of vertices hidden in a step, so that unknown ones can be met", low=0.0, high=0.9
+        0.02, "fraction of nodes replaced by the vector of unknown nodes in training", low=0.0, high=0.9
     )
 
     def __post_init__(self) -> None:
@@ -235,7 +235,7 @@ class TrainConfig:
 
 @dataclass(frozen=True)
 class ForecastConfig:
-    """Say how the Forecaster learns: a small network ranks targets, boosted trees predict ToE."""
+    """Hold how a Forecaster learns: a small network ranks targets, boosted trees predict ToE."""
 
     steps: int = option(600, "most gradient steps of the network that ranks targets", low=1, high=10_000_000)
     batch_events: int = option(128, "events per gradient step", low=1, high=1_000_000)
@@ -245,10 +245,10 @@ class ForecastConfig:
     weight_decay: float = option(0.01, "weight decay of that network", low=0.0, high=10.0)
     passes: int = option(10, "most passes over all events, where there are few", low=1, high=1_000_000)
     hidden: int = option(128, "width of its two hidden layers", low=1, high=65_536)
-    burn_in: float = option(0.1, "fraction of the events, the first, that is history only", low=0.0, high=0.9)
+    burn_in: float = option(0.1, "fraction of the events, the first ones, that are history only", low=0.0, high=0.9)
     recency: float = option(0.5, "later events count more: by a factor of e within this fraction", low=1e-3, high=1e6)
-    max_pairs: int = option(65_536, "most ToEs that trees learn from", low=1)
-    trees: int = option(300, "boosted trees", low=1, high=100_000)
+    max_pairs: int = option(65_536, "most ToEs that the trees learn from", low=1)
+    trees: int = option(300, "number of boosted trees", low=1, high=100_000)
     tree_lr: float = option(0.03, "learning rate of the trees", low=1e-6, high=1.0)
     leaves: int = option(31, "most leaves of a tree", low=2, high=100_000)
     leaf_samples: int = option(100, "fewest ToEs in a leaf", low=1)

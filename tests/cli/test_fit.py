@@ -352,7 +352,7 @@ def test_every_option_reaches_the_model(run, folder):
 
 
 BAD = {
-    "dim": (("--dim", 0), "dim: value too small; expected a whole number from 1 to 65,536; found 0"),
+    "dim": (("--dim", 0), "dim: value too small; expected an integer from 1 to 65,536; found 0"),
     "heads": (("--heads", 0), "heads: value too small"),
     "blocks": (("--blocks", 0), "blocks: value too small"),
     "lr 0": (("--lr", 0), "lr: value too small; expected a number from 1e-08 to 1.0; found 0.0"),
