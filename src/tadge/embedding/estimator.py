@@ -15,12 +15,11 @@ import torch
 from sklearn.base import BaseEstimator
 from torch import Tensor
 
-from tadge.arrays import Days, Ints, Report, Vectors
+from tadge.arrays import Days, Ints, Vectors
 from tadge.config import LATEST, TOP, NetworkConfig, TrainConfig, WalkConfig
-from tadge.embedding.batches import Sequences, batch_windows, pack_batch, window_starts
 from tadge.embedding.checkpoint import CHECKPOINT, Run, Saver, check_about, read_checkpoint, restore
 from tadge.embedding.device import faster_precision, find_device
-from tadge.embedding.inference import AsOf
+from tadge.embedding.inference import AsOf, embed_walks
 from tadge.embedding.initial import initial_table
 from tadge.embedding.loop import Trainer
 from tadge.embedding.memory import check_memory, estimate
@@ -44,7 +43,6 @@ from tadge.storage.folder import has_folder, one_writer, remove_kind
 from tadge.units import Moment, bounded_toe, squash
 from tadge.walks.sampler import Walks
 
-SCORED_AT_ONCE = 1 << 16  # pairs scored at once: bounds the memory
 MAX_KEPT = 1 << 29  # numbers in the vectors that `prepare` keeps: 2 GB
 KIND = "tadge"  # of its folder
 WALKS, NETWORK, TRAIN = WalkConfig(), NetworkConfig(), TrainConfig()
@@ -233,7 +231,7 @@ class TADGE(BaseEstimator):  # type: ignore[misc]
         """Learn the linear form of Eq. 36 from vectors as of the moment at which a forecast is asked."""
         with bars.part("how long edges take") as report:
             pairs = timed_pairs(self.graph_, HEAD_PAIRS, self.seed)
-            features = self._pair_features(self._view(None), pairs.src, pairs.dst, pairs.at, report)
+            features = self._view(None).pair_features(pairs.src, pairs.dst, pairs.at, LATEST.default, report)
             self.toe_head_ = learn_toe_head(features, pairs.toe)
 
     def _tasks(self) -> TrainingModel:
@@ -297,7 +295,6 @@ class TADGE(BaseEstimator):  # type: ignore[misc]
         with Bars(progress) as bars, bars.part("vectors") as report:
             return view.nodes(numbers, moments, count, report)
 
-    @torch.inference_mode()
     def embed_walks(self, walks: Walks) -> Vectors:
         """Return the representation of each node in each walk, (W, L, D); NaN beyond a walk's length.
 
@@ -306,19 +303,8 @@ class TADGE(BaseEstimator):  # type: ignore[misc]
         """
         view = self._view(None)
         self._check_walks(walks, view.graph)
-        result = np.full((*walks.nodes.shape, self.network_config.dim), np.nan, np.float32)
-        if not len(walks):
-            return result
-        sequences, window = Sequences.of(walks, view.rows), min(self.train_config.window, len(walks))
-        starts = window_starts(len(sequences), window, window)
-        for windows in batch_windows(starts, window, max(window, self.train_config.batch_size)):
-            batch = pack_batch(sequences, windows, len(self.table_) - 2, device=self.table_.device)
-            vectors = self.tasks_.embed(batch, self.table_[batch.rows]).nodes.float().cpu().numpy()
-            walk = np.empty(windows.size, np.int64)
-            walk[batch.windows.cpu().numpy().reshape(-1)] = sequences.order[windows.reshape(-1)]
-            packing = batch.packing
-            result[walk[packing.walk_of.cpu().numpy()], packing.step_of.cpu().numpy()] = vectors
-        return result
+        config = self.train_config
+        return embed_walks(self.tasks_, self.table_, view.rows, walks, config.window, config.batch_size)
 
     def predict_walk_toe(self, walks: Walks) -> Days:
         """Read the ToE of each edge off its walk, (W, L - 1) squashed; NaN beyond a walk's length (Eq. 36).
@@ -348,14 +334,7 @@ class TADGE(BaseEstimator):  # type: ignore[misc]
         """
         view, graph = self._view(graph), self._graph(graph)
         sources, targets, moments = pairs_of(graph, src, dst, at, before)
-        ends, twice = np.concatenate([sources, targets]), np.concatenate([moments, moments])
-        vectors, place = view.distinct(ends, twice, LATEST.default)
-        scores = np.empty(sources.size, np.float32)
-        for first in range(0, sources.size, SCORED_AT_ONCE):
-            cut = slice(first, first + SCORED_AT_ONCE)
-            pair = vectors[place[: sources.size][cut]], vectors[place[sources.size :][cut]]
-            scores[cut] = np.einsum("nd,nd->n", *pair)
-        return scores
+        return view.inner_products(sources, targets, moments, LATEST.default)
 
     def predict_toe(
         self,
@@ -385,7 +364,7 @@ class TADGE(BaseEstimator):  # type: ignore[misc]
         view, graph = self._view(graph), self._graph(graph)
         sources, targets, moments = pairs_of(graph, src, dst, at, before)
         moments, passed = as_of_joining(graph, targets, moments)
-        squashed = apply_toe_head(self._pair_features(view, sources, targets, moments), self.toe_head_)
+        squashed = apply_toe_head(view.pair_features(sources, targets, moments, LATEST.default), self.toe_head_)
         return bounded_toe(squashed, passed, self._largest_toe, unit)
 
     def similar(
@@ -420,12 +399,6 @@ class TADGE(BaseEstimator):  # type: ignore[misc]
                 vectors = view.occurrences(np.arange(view.graph.num_occurrences), report)
             self._views[graph] = view.rows, vectors
         return self
-
-    def _pair_features(
-        self, view: AsOf, src: Ints, dst: Ints, at: Days, report: Report = lambda done, total: None
-    ) -> Vectors:
-        """Put together the vectors of both ends, (n, 2 D): the source's mean, the target's latest."""
-        return np.concatenate([view.nodes(src, at, LATEST.default, report), view.nodes(dst, at, 1)], axis=1)
 
     def _graph(self, graph: TemporalGraph | None) -> TemporalGraph:
         if not hasattr(self, "graph_"):

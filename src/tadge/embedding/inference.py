@@ -12,14 +12,17 @@ import numpy as np
 import torch
 
 from tadge.arrays import Days, Flags, Ints, Report, Vectors
+from tadge.embedding.batches import Sequences, batch_windows, pack_batch, window_starts
 from tadge.graph import TemporalGraph
 from tadge.graph.chains import Chains, chains_of, joined_by, latest
 from tadge.network.network import Network
 from tadge.network.packing import Packing, PrefixTree
-from tadge.network.training_model import as_input
+from tadge.network.training_model import TrainingModel, as_input
 from tadge.units import squash
+from tadge.walks.sampler import Walks
 
 SHARED_WINDOW = 512  # consecutive occurrences that share one comparison window: the occurrences just before the block
+SCORED_AT_ONCE = 1 << 16  # pairs: bounds the memory
 EMBEDDED_AT_ONCE = 1024  # occurrences: bounds the memory
 
 
@@ -72,6 +75,23 @@ class AsOf:
         if unknown.any():
             result[0] = self._unknown()
         return result, place
+
+    def inner_products(self, src: Ints, dst: Ints, at: Days, count: int) -> Vectors:
+        """Multiply the vectors of pairs, (Q,), as of moments, (Q,), as (Q,) (Eq. 35); arguments as in `nodes`."""
+        ends, twice = np.concatenate([src, dst]), np.concatenate([at, at])
+        vectors, place = self.distinct(ends, twice, count)
+        products = np.empty(src.size, np.float32)
+        for first in range(0, src.size, SCORED_AT_ONCE):
+            cut = slice(first, first + SCORED_AT_ONCE)
+            pair = vectors[place[: src.size][cut]], vectors[place[src.size :][cut]]
+            products[cut] = np.einsum("nd,nd->n", *pair)
+        return products
+
+    def pair_features(
+        self, src: Ints, dst: Ints, at: Days, count: int, report: Report = lambda done, total: None
+    ) -> Vectors:
+        """Put together the vectors of both ends, (Q, 2 D): the source's mean, the target's latest."""
+        return np.concatenate([self.nodes(src, at, count, report), self.nodes(dst, at, 1)], axis=1)
 
     def occurrences(self, occurrences: Ints, report: Report = lambda done, total: None) -> Vectors:
         """Embed distinct occurrences, (K,) ascending, as (K, D)."""
@@ -138,3 +158,31 @@ def _prefix_tree(path: Ints, lengths: Ints) -> tuple[PrefixTree, tuple[Ints, Int
     counts = np.bincount(step).tolist()
     tree = PrefixTree(counts, torch.from_numpy(place[chain, : len(counts)]), torch.from_numpy(step))
     return tree, (chain, step), place
+
+
+@torch.inference_mode()
+def embed_walks(
+    tasks: TrainingModel, table: torch.Tensor, rows: Ints, walks: Walks, window: int, batch_size: int
+) -> Vectors:
+    """Embed each node in each walk, (W, L, D); NaN beyond a walk's length.
+
+    Args:
+        tasks: the trained network.
+        table: (N' + 2, D) input vectors.
+        rows: (N,) row of the table of each node.
+        walks: at most as long as the network takes them.
+        window: how many walks, in order of their start, are compared with each other.
+        batch_size: walks at once.
+    """
+    vectors = np.full((*walks.nodes.shape, table.shape[1]), np.nan, np.float32)
+    if not len(walks):
+        return vectors
+    sequences, window = Sequences.of(walks, rows), min(window, len(walks))
+    starts = window_starts(len(sequences), window, window)
+    for windows in batch_windows(starts, window, max(window, batch_size)):
+        batch = pack_batch(sequences, windows, len(table) - 2, device=table.device)
+        walk = np.empty(windows.size, np.int64)
+        walk[batch.windows.cpu().numpy().reshape(-1)] = sequences.order[windows.reshape(-1)]
+        places = walk[batch.packing.walk_of.cpu().numpy()], batch.packing.step_of.cpu().numpy()
+        vectors[places] = tasks.embed(batch, table[batch.rows]).nodes.float().cpu().numpy()
+    return vectors
