@@ -319,7 +319,7 @@ ENVIRONMENT = {"OMP_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1", "POLARS_ALLOW_
 OPTIONS = [
     *"--num-walks 150 --min-length 2 --max-length 4 --dim 8 --heads 1 --blocks 1 --dropout 0.1".split(),
     *"--epochs 4 --batch-size 60 --window 5 --window-step 4 --init random --precision float32 --resample".split(),
-    *"--forecast-steps 0 --seed 3 --threads 1 --checkpoint-seconds 0 --quiet --json".split(),
+    *"--only vectors --seed 3 --threads 1 --checkpoint-seconds 0 --quiet --json".split(),
 ]
 
 DRIVER = """
@@ -453,7 +453,7 @@ def test_ctrl_c_as_a_real_signal(events):
     assert process.returncode == 130, err
     assert "stopped; the best so far is kept, and --resume goes on from here" in err
     assert "Traceback" not in err
-    assert json.loads(out)["stopped"] == "interrupted"
+    assert json.loads(out)["vectors"]["stopped"] == "interrupted"
     assert np.isfinite(TADGE.load(folder).embed()).all()
     graph = tadge.read_events(events / "events.csv", quiet=True)
     done = same_model().fit_folder(graph, folder, resume=True)

@@ -584,7 +584,7 @@ def spoil(folder, change):
 
 DAMAGES = {
     "missing": (lambda f: f.rename(f.with_name("gone")), "there is no such folder"),
-    "emptied": (lambda f: (f / "tadge.json").unlink(), "not a tadge tadge folder"),
+    "emptied": (lambda f: (f / "tadge.json").unlink(), "not a folder of a TADGE"),
     "foreign": (lambda f: (f / "tadge.json").write_text('{"format": "onnx"}'), "expected format 'tadge'; found 'onnx'"),
     "newer": (lambda f: spoil(f, lambda b: b.replace(b'"version": 1', b'"version": 9')), "written by a newer tadge"),
     "edited": (lambda f: spoil(f, lambda b: b.replace(b'"dim": 8', b'"dim": 9')), "is damaged"),
