@@ -468,6 +468,6 @@ def same_model():
     return TADGE(
         tadge.WalkConfig(num_walks=150, min_length=2, max_length=4),
         tadge.NetworkConfig(dim=8, heads=1, blocks=1, dropout=0.1),
-        tadge.TrainConfig(**train, resample=True, forecast_steps=0),
+        tadge.TrainConfig(**train, resample=True),
         seed=3,
     )
