@@ -38,6 +38,7 @@ ALIASES = {
 }
 UNIX_FROM_DAY = 1_157  # numbers that are to be read as Unix time start in March 1973 (1e8 s)
 UNIX_TO_DAY = 376_200  # and end about the year 3000
+LIKELY_TO_DAY = UNIX_TO_DAY / 5  # or in 2176, where nothing but the numbers says that they are
 ABSURD_DAY = 3.65e9  # ten million years: no clock we know of
 UNIX_UNITS = ("s", "ms", "us", "ns")
 
@@ -58,34 +59,42 @@ def to_days(values: npt.NDArray[np.generic], unit: str) -> npt.NDArray[np.float6
     return np.divide(values, per_day, dtype=np.float64)  # type: ignore[no-any-return]
 
 
-def is_unix(days: npt.NDArray[np.float64], unit: str) -> bool:
-    """Tell whether numbers given in this unit are Unix time rather than a clock of their own."""
-    if unit not in UNIX_UNITS or not days.size:
-        return False
-    return bool(UNIX_FROM_DAY <= typical(days) <= UNIX_TO_DAY)
+def is_unix(value: float, unit: str | None, last_day: float = UNIX_TO_DAY) -> bool:
+    """Tell whether a typical number in this unit is Unix time rather than a clock of its own."""
+    return unit in UNIX_UNITS and UNIX_FROM_DAY <= value / PER_DAY[unit] <= last_day
+
+
+def unix_unit(value: float) -> str | None:
+    """Return the unit in which a typical number looks like Unix time, or None."""
+    return next((unit for unit in UNIX_UNITS if is_unix(value, unit, LIKELY_TO_DAY)), None)
 
 
 def typical(values: npt.NDArray[np.generic]) -> float:
-    """Return the median of at most some 10,000 values spread evenly over a column."""
-    return float(np.median(values[:: max(1, values.size // 10_000)]))  # type: ignore[type-var]
+    """Return the median of at most some 10,000 values spread evenly over a column; 0 where there is none."""
+    return float(np.median(values[:: max(1, values.size // 10_000)])) if values.size else 0.0  # type: ignore[type-var]
+
+
+def days_of_dates(dates: npt.NDArray[np.datetime64]) -> npt.NDArray[np.float64]:
+    """Convert datetime64, any shape, to days since the Unix epoch, exact to the microsecond; NaN for NaT."""
+    return np.where(np.isnat(dates), np.nan, dates.astype("datetime64[us]").astype(np.int64) / PER_DAY["us"])
+
+
+def dates_of_days(days: npt.NDArray[np.float64]) -> npt.NDArray[np.datetime64]:
+    """Convert days since the Unix epoch, any shape, to datetime64, rounded to the microsecond."""
+    return np.round(days * PER_DAY["us"]).astype(np.int64).astype("datetime64[us]")
 
 
 def days_of_date(when: str | dt.date | dt.datetime | np.datetime64) -> float:
     """Convert one date or date-time to days since the Unix epoch; without a zone it is taken as UTC."""
-    if isinstance(when, np.datetime64):
-        return float((when - np.datetime64(0, "us")) / np.timedelta64(1, "us") / PER_DAY["us"])
     if isinstance(when, str):
         try:
             when = dt.datetime.fromisoformat(when)
         except ValueError:
             cure = "write 2015-06-30 or 2015-06-30T12:00:00"
             raise InputError("not a date", expected="an ISO date", found=repr(when), cure=cure) from None
-    if not isinstance(when, dt.datetime):
-        when = dt.datetime(when.year, when.month, when.day)
-    if when.tzinfo is None:
-        when = when.replace(tzinfo=dt.UTC)
-    elapsed = when - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-    return (elapsed.days * 86_400 + elapsed.seconds + elapsed.microseconds / 1e6) / 86_400
+    if isinstance(when, dt.datetime) and when.tzinfo is not None:
+        when = when.astimezone(dt.UTC).replace(tzinfo=None)
+    return float(days_of_dates(np.array(when, "datetime64")))
 
 
 def moment(when: Moment, clock: str) -> float:

@@ -81,7 +81,7 @@ def test_ids_that_look_like_names_or_comments(tmp_path):
 def test_in_a_bipartite_graph_sources_come_first(tmp_path):
     found = read_labels(written(tmp_path, "b,red\nx,blue\n"), SHOP)
     assert found.values.tolist() == [-1, 1, -1, -1, 0]
-    assert np.flatnonzero(found.values >= 0).tolist() == [SHOP.node("b"), SHOP.node("x")]
+    assert np.flatnonzero(found.values >= 0).tolist() == [int(SHOP.numbers("b", "source")), int(SHOP.numbers("x"))]
 
 
 WRONG = {

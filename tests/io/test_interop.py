@@ -130,6 +130,7 @@ def test_a_missing_package_is_named(graph, monkeypatch):
     for package, convert in (("networkx", tadge.to_networkx), ("pandas", tadge.to_pandas)):
         monkeypatch.setitem(sys.modules, package, None)
         with pytest.raises(
-            tadge.MissingExtraError, match=rf"{package} is not installed; pip install 'tadge\[interop\]'"
-        ):
+            tadge.MissingExtraError, match=rf"^{package} is not installed; pip install 'tadge\[interop\]'$"
+        ) as caught:
             convert(graph)
+        assert isinstance(caught.value, ImportError)

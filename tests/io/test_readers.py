@@ -163,7 +163,7 @@ def test_ids_keep_their_identity(tmp_path):
     assert set(graph.ids) == {"a,1", 'say "hi"', "line\nbreak", "b"}
     graph, report = read(tmp_path, "".join(f"{i},{i + 1},{S + i}\n" for i in range(300)) + f"x9,1,{S + 999}\n")
     assert "x9" in graph.ids
-    assert any("taken as texts" in one for one in report.warnings)
+    assert any("taken as strings" in one for one in report.warnings)
     graph, report = read(tmp_path, f"a,NaN,{S}\nb,a,{S + 1}\n")
     assert any("missing value" in one for one in report.warnings)
     huge = 2**63
@@ -214,7 +214,10 @@ BAD = {
     "two date forms": (b"a,b,2015-01-02\nc,d,03/04/2015\n", r"row 2: time .* found '03/04/2015'"),
     "zone and none": (b"a,b,2015-01-02T10:00:00Z\nb,c,2015-01-02T10:00:00\n", r"row 2: time"),
     "day 32": (b"a,b,2015-01-02\nb,c,2015-01-32\n", r"row 2: time"),
-    "local dates": (b"a,b,13/04/2015\nc,d,14/04/2015\n", r"row 1: .*time_format like .*all 2 rows are like that"),
+    "local dates": (
+        b"a,b,13/04/2015\nc,d,14/04/2015\n",
+        r"row 1: .*time_format like .*all 2 rows are like that",
+    ),
     "json array": (b'[{"src":1,"dst":2,"time":3}, {"src":1,"dst":2,"time":3}]', "one JSON array"),
     "date and clock apart": (b"a b 2015-01-01 10:00:00\nc d 2015-01-01 11:00:00\n", "two columns"),
     "latin-1": ("a,b,5\né,b,6\n".encode("latin-1"), r"row 2: not UTF-8"),
@@ -254,8 +257,10 @@ def test_bad_files_meet_one_clear_sentence(tmp_path, name):
 
 
 def test_files_that_cannot_be_opened(tmp_path, monkeypatch):
-    with pytest.raises(tadge.InputError, match="no such file"):
-        read_events(tmp_path / "none.csv")
+    for missing in (tmp_path / "none.csv", tmp_path / "none" / "none.csv"):
+        with pytest.raises(tadge.InputError, match=f"^{missing}: there is no such file; check the name") as caught:
+            read_events(missing)
+        assert isinstance(caught.value, FileNotFoundError)
     with pytest.raises(tadge.InputError, match="a folder"):
         read_events(tmp_path)
     path = tmp_path / "shut.csv"
@@ -314,6 +319,41 @@ def test_what_was_found_is_told_on_stderr(tmp_path, capsys):
         assert word in err
     read_events(path, quiet=True)
     assert capsys.readouterr().err == ""
+
+
+def test_what_looks_odd_is_a_warning(tmp_path, capsys):
+    path = tmp_path / "e.csv"
+    path.write_text("a,b,50000\nb,c,70000\nc,a,60000\n")
+    with pytest.warns(tadge.TadgeWarning) as caught:
+        graph = read_events(path)
+    messages = [str(warning.message) for warning in caught]
+    assert messages[0] == f"{path}: 1 rows are earlier than the row before them; events were sorted by time"
+    assert messages[1].startswith(
+        f"{path}: nothing says the unit of the times: taken as seconds; if they are not, say "
+    )
+    assert "unit='days' (--unit days)" in messages[1]
+    assert {warning.filename for warning in caught} == {__file__}  # the caller's line
+    assert len(capsys.readouterr().err.splitlines()) == 1
+    read_events(path, quiet=True)  # warns of nothing
+    frame = pl.read_csv(path, has_header=False)
+    for source, read_frame in ((frame, tadge.from_polars), (frame.to_pandas(), tadge.from_pandas)):
+        with pytest.warns(tadge.TadgeWarning) as caught:
+            assert read_frame(source).time.tolist() == graph.time.tolist()
+        assert [str(warning.message).split(": ", 1)[1] for warning in caught] == [
+            message.removeprefix(f"{path}: ") for message in messages
+        ]
+        assert {warning.filename for warning in caught} == {__file__}
+
+
+def test_cures_name_arguments(tmp_path):
+    for content, cure in [
+        (b"a,b,5\nc,d\ne,f,6\n", "or say bad_rows='report' to go on without"),
+        (b"a,b,1300000000\n#x,b,1300000001\n", "say comments='#' .* if it is one"),
+        ("a,b,5\né,b,6\n".encode("latin-1"), "say encoding='latin-1' or the like"),
+        (b"a,b\nc,d\n", "say src=.*, dst=.* and time=.*, or delimiter="),
+    ]:
+        with pytest.raises(tadge.InputError, match=cure):
+            read(tmp_path, content)
 
 
 def test_a_large_text_is_scanned_by_two_threads_as_by_one(tmp_path, monkeypatch):

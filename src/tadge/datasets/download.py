@@ -13,7 +13,6 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO
 from tadge.datasets.places import by_hand, cache_folder, refusal, search
 from tadge.datasets.registry import DataFile, Dataset
 from tadge.errors import DatasetError
-from tadge.progress import Bars
 
 if TYPE_CHECKING:
     from requests import Response
@@ -143,6 +142,8 @@ def downloaded(dataset: Dataset, file: DataFile, progress: bool) -> Iterator[Pat
     """
     import pooch
     from requests import exceptions
+
+    from tadge.progress import Bars
 
     folder = cache_folder() / f".{file.fetched_as}.part"  # what killed work has left goes too
     shutil.rmtree(folder, ignore_errors=True)

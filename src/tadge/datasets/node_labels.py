@@ -143,13 +143,13 @@ def _assign(graph: TemporalGraph, rows: Iterable[_Row], where: str) -> Labels:
 
 
 def _numbers(graph: TemporalGraph) -> dict[Any, int]:
-    """Map ids to node numbers; the first wins, as in `graph.node`."""
+    """Map ids to node numbers; the first wins."""
     ids = graph.ids.tolist()
     return dict(zip(reversed(ids), range(len(ids) - 1, -1, -1), strict=True))
 
 
 def _as_id(graph: TemporalGraph, node: Any) -> Any:
-    """Take an id as `graph.node` does."""
+    """Take an id as the graph has it: an integer, or a string."""
     text = _clean(node)
     if graph.ids.dtype == object:
         return text

@@ -16,7 +16,18 @@ from tadge.arrays import Days, Ints, NodeNumbers, Nodes
 from tadge.errors import ConfigError, InputError
 from tadge.graph import kernels
 from tadge.graph.ids import Ids, as_id_column, as_lookup, encode, find_ids, nearest_ids
-from tadge.units import ABSURD_DAY, PER_DAY, Moment, date_text, is_unix, moment, squash, to_days, unit_name
+from tadge.units import (
+    ABSURD_DAY,
+    Moment,
+    date_text,
+    days_of_dates,
+    is_unix,
+    moment,
+    squash,
+    to_days,
+    typical,
+    unit_name,
+)
 
 TOV_RULES = ("source", "any")
 CLOCKS = ("unix", "own")
@@ -344,12 +355,10 @@ def _days(time: Any, unit: str, clock: str | None) -> tuple[Days, str]:
         raise ConfigError("unknown clock", expected="unix or own", found=repr(clock), where="clock")
     array = np.asarray(time.to_numpy() if hasattr(time, "to_numpy") else time)
     if array.dtype.kind == "M":
-        missing = np.isnat(array)
-        days = np.where(missing, np.nan, array.astype("datetime64[us]").astype(np.int64) / PER_DAY["us"])
-        found_clock = "unix"
+        days, found_clock = days_of_dates(array), "unix"
     else:
-        days = to_days(_numbers(array, "time"), unit)
-        found_clock = "unix" if is_unix(days, unit_name(unit)) else "own"
+        numbers = _numbers(array, "time")
+        days, found_clock = to_days(numbers, unit), "unix" if is_unix(typical(numbers), unit_name(unit)) else "own"
     wrong = ~(np.abs(days) < ABSURD_DAY)  # NaN is wrong too
     if wrong.any():
         row = int(np.argmax(wrong))

@@ -6,16 +6,16 @@ import gzip
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from tadge.errors import ConfigError
 from tadge.graph import TemporalGraph
 from tadge.storage.atomic import atomic_file
+from tadge.units import dates_of_days
 
-FORMS = (".csv", ".tsv", ".jsonl", ".parquet")
-TIMES = ("days", "dates")
+EVENT_FORMS = (".csv", ".tsv", ".jsonl", ".parquet")
+TIME_FORMS = ("days", "dates")
 
 
 def to_polars(graph: TemporalGraph, times: str = "days") -> pl.DataFrame:
@@ -32,8 +32,7 @@ def to_polars(graph: TemporalGraph, times: str = "days") -> pl.DataFrame:
     src_name, dst_name = ("user", "item") if graph.bipartite else ("src", "dst")
     columns = {src_name: id_series(graph, graph.src), dst_name: id_series(graph, graph.dst)}
     if times == "dates":
-        stamps = np.round(graph.time * 86_400e6).astype(np.int64)
-        columns["time"] = pl.Series(stamps).cast(pl.Datetime("us"))
+        columns["time"] = pl.Series(dates_of_days(graph.time))
     else:
         columns["unix_days" if graph.clock == "unix" else "time_days"] = pl.Series(graph.time)
     columns["toe_days"] = pl.Series(graph.toe).fill_nan(None)
@@ -62,8 +61,8 @@ def form_of(path: Path) -> tuple[str, str]:
     packing = form if form in (".gz", ".zst") else ""
     if packing:
         form = Path(path.stem).suffix.lower()
-    if form not in FORMS or (packing and form == ".parquet"):
-        expected = ", ".join(FORMS) + "; text also with .gz or .zst"
+    if form not in EVENT_FORMS or (packing and form == ".parquet"):
+        expected = ", ".join(EVENT_FORMS) + "; text also with .gz or .zst"
         cure = "give the file such a name"
         raise ConfigError("unknown kind of file", expected=expected, found=path.name, cure=cure, where=str(path))
     return form, packing
@@ -71,10 +70,10 @@ def form_of(path: Path) -> tuple[str, str]:
 
 def check_times(times: str, clock: str | None = None) -> None:
     """Complain about a form of times that is unknown, or that a graph on this clock does not have."""
-    if times not in TIMES:
-        raise ConfigError("unknown form of times", expected=" or ".join(TIMES), found=repr(times), where="times")
+    if times not in TIME_FORMS:
+        raise ConfigError("unknown form of times", expected=" or ".join(TIME_FORMS), found=repr(times), where="times")
     if times == "dates" and clock == "own":
-        cure = "use days"
+        cure = "say times='days'"
         raise ConfigError("this graph has no calendar", expected="days", found="dates", cure=cure, where="times")
 
 

@@ -29,13 +29,17 @@ def _need(package: str, extra: str) -> Any:
 
 
 def from_polars(frame: pl.DataFrame, **options: Any) -> TemporalGraph:
-    """Build a graph from a polars DataFrame; options as for `read_events`."""
-    return read_with_report(frame, ReadOptions.of(options))[0]
+    """Build a graph from a polars DataFrame; options as for `read_events`, and what looks odd is a `TadgeWarning`."""
+    graph, report = read_with_report(frame, ReadOptions.of(options))
+    report.warn()
+    return graph
 
 
 def from_pandas(frame: Any, **options: Any) -> TemporalGraph:
-    """Build a graph from a pandas DataFrame; options as for `read_events`."""
-    return read_with_report(frame, ReadOptions.of(options))[0]
+    """Build a graph from a pandas DataFrame; options as for `read_events`, and what looks odd is a `TadgeWarning`."""
+    graph, report = read_with_report(frame, ReadOptions.of(options))
+    report.warn()
+    return graph
 
 
 def to_pandas(graph: TemporalGraph, times: str = "days") -> Any:
@@ -55,7 +59,7 @@ def from_networkx(
 
     Args:
         network: any NetworkX graph; an undirected one gives an undirected graph; nodes without an edge are kept.
-        time: attribute with the time: numbers, date-times or ISO texts.
+        time: attribute with the time: numbers, date-times or ISO strings.
         weight: attribute with the weight; taken where every edge has it.
         unit: unit of numeric times; found where it is Unix time, else seconds.
     """
@@ -141,7 +145,7 @@ def from_pyg(data: Any, unit: str = "s", directed: bool = True) -> TemporalGraph
 
 
 def to_pyg(graph: TemporalGraph, unit: str = "s") -> Any:
-    """Give PyG `TemporalData` over node numbers; `t` is whole numbers of `unit` where all are whole, else float64."""
+    """Give PyG `TemporalData` over node numbers; `t` is int64 in `unit` where all are whole, else float64."""
     data = _need("torch_geometric.data", "gnn")
     torch = import_module("torch")
     t = graph.time * PER_DAY[unit_name(unit)]

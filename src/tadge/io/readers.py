@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field
+import time
+import warnings
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from tadge.errors import InputError
+from tadge.arrays import Days, Flags, Nodes
+from tadge.errors import InputError, TadgeWarning
 from tadge.graph import TemporalGraph
-from tadge.graph.ids import as_id_column, encode
+from tadge.graph.ids import Ids, as_id_column, encode
 from tadge.io.options import ReadOptions
 from tadge.io.source import open_source
-from tadge.io.table import SHOWN, Table, from_frame, read_jsonl, read_parquet
+from tadge.io.table import SHOWN, EventTable, from_frame, read_jsonl, read_parquet
 from tadge.io.text import read_text
-from tadge.io.times import Flags, Times, read_times
+from tadge.io.times import Times, read_times
 from tadge.units import PER_DAY, date_text
 
+SHORT_SPAN, LONG_SPAN = 1e-3, 365_250.0  # days: what is shorter or longer is likely of another unit
+UNIX_START, FAR_FROM_THE_REST = 366.0, 20 * 365.25  # days: a first event in 1970, and others so much later
 LOOKS_MISSING = ("nan", "null", "none", "na", "n/a", "\\n", "-", "?")
 
 
@@ -37,7 +42,7 @@ class ReadReport:
         columns: the column of each role, by name or number.
         form: format, delimiter and packing, in words.
         time: unit or format of the times, in words.
-        ids: "whole numbers" or "texts".
+        ids: "integers" or "strings".
         unsorted: rows earlier than the row before.
         warnings: what looks odd, in plain words.
     """
@@ -54,7 +59,12 @@ class ReadReport:
     time: str
     ids: str
     unsorted: int
-    warnings: tuple[str, ...] = field(default=())
+    warnings: tuple[str, ...] = ()
+
+    def warn(self) -> None:
+        """Warn, by Python's `warnings`, whoever called the function that calls this."""
+        for message in self.warnings:
+            warnings.warn(f"{self.source}: {message}", TadgeWarning, stacklevel=3)
 
     def line(self) -> str:
         """Say in one line what was found."""
@@ -74,85 +84,107 @@ def _count(number: int, thing: str) -> str:
 def read_events(source: str | Path | pl.DataFrame, *, quiet: bool = False, **options: Any) -> TemporalGraph:
     """Read timed links from a file (CSV, TSV, SNAP text, JSON lines, Parquet; .gz and .zst) or a table.
 
-    Columns, header, delimiter, ids and time unit are found; what was found is told in one line on stderr.
+    Columns, header, delimiter, ids and time unit are found; what was found is printed in one line on stderr, and what
+    looks odd is a `TadgeWarning`.
 
     Args:
         source: a path, or a pandas or polars DataFrame.
-        quiet: say nothing on stderr.
-        **options: fields of `tadge.ReadOptions`, to tell what would otherwise be found: src, dst, time, weight (a name,
-            or a number counted from 0), unit, time_format, header, delimiter, comments, encoding, directed, bipartite,
+        quiet: neither print nor warn.
+        **options: fields of `tadge.ReadOptions`, for what would otherwise be found: src, dst, time, weight (a name, or
+            a number counted from 0), unit, time_format, header, delimiter, comments, encoding, directed, bipartite,
             tov, bad_rows.
     """
     graph, report = read_with_report(source, ReadOptions.of(options))
     if not quiet:
-        print("\n".join([report.line(), *(f"warning: {one}" for one in report.warnings)]), file=sys.stderr)
+        print(report.line(), file=sys.stderr)
+        report.warn()
     return graph
 
 
 def read_with_report(source: str | Path | pl.DataFrame, options: ReadOptions) -> tuple[TemporalGraph, ReadReport]:
-    """Read timed links and account for every row."""
+    """Read timed links and account for every row; warnings are in the report alone."""
+    events = _events_of(source, options)  # the columns of the file are gone by now: memory is dear
+    graph = TemporalGraph.from_numbers(
+        *events.numbers, events.days, events.weight, clock=events.clock, directed=options.directed, tov=options.tov
+    )
+    messages = (*events.report.warnings, *_warnings(graph, events))
+    return graph, replace(events.report, warnings=messages)
+
+
+class _Events(NamedTuple):
+    """Hold what a graph is made of."""
+
+    numbers: tuple[Nodes, Nodes, Ids, int]  # src, dst, (E,) each; ids, (N,); how many of them are sources
+    days: Days  # (E,)
+    weight: Days | None  # (E,)
+    clock: str
+    unit_assumed: bool
+    stamps: pl.Series | None  # the times as whole numbers, where they may become equal as days
+    report: ReadReport
+
+
+def _events_of(source: str | Path | pl.DataFrame, options: ReadOptions) -> _Events:
     if not isinstance(source, (str, Path)):
-        return build(from_frame(source, options), options)
+        return _usable(from_frame(source, options), options)
     opened = open_source(source, options.encoding)
     reader = {"text": read_text, "jsonl": read_jsonl, "parquet": read_parquet}[opened.kind]
-    return build(reader(opened, options), options)
+    return _usable(reader(opened, options), options)
 
 
-def build(table: Table, options: ReadOptions) -> tuple[TemporalGraph, ReadReport]:
-    """Turn the columns of a table into a graph; complain about, or report, the rows that cannot be used."""
+def _usable(table: EventTable, options: ReadOptions) -> _Events:
+    """Take the rows of a table that can become events; complain about, or report, the others."""
     times = read_times(
         table.time, table.names["time"], options.unit or table.unit, options.time_format, clock=table.clock
     )
-    bad, reasons = _bad_rows(table, times)
-    total_bad = table.dropped + (0 if bad is None else int(bad.sum()))
-    if total_bad and options.bad_rows == "error":
-        raise _first_bad(table, reasons, total_bad)
-    keep = None if bad is None else ~bad
-    left = table.num_rows - (0 if bad is None else int(bad.sum()))
+    weight = None if table.weight is None else table.weight.cast(pl.Float64, strict=False)
+    bad, reasons = _bad_rows(table, times, weight)
+    num_bad = 0 if bad is None else int(bad.sum())
+    rejected, left = table.dropped + num_bad, table.num_rows - num_bad
+    if rejected and options.bad_rows == "error":
+        raise _first_bad(table, reasons, rejected)
     if left < 2:
-        raise _too_few(table, reasons, left, total_bad)
-
-    src, dst, weight, days = table.src, table.dst, table.weight, times.days
-    if keep is not None:
-        mask = pl.Series(keep)
-        src, dst, days = src.filter(mask), dst.filter(mask), days[keep]
+        raise _too_few(table, reasons, left, rejected)
+    src, dst, days = table.src, table.dst, times.days
+    if bad is not None:
+        mask = pl.Series(~bad)
+        src, dst, days = src.filter(mask), dst.filter(mask), days[~bad]
         weight = None if weight is None else weight.filter(mask)
     days = np.ascontiguousarray(days)
-    unsorted = int(np.count_nonzero(days[1:] < days[:-1]))
-    values = None if weight is None else weight.cast(pl.Float64).to_numpy().copy()
     bipartite = table.bipartite if options.bipartite is None else options.bipartite
     numbers = encode(as_id_column(src, "src"), as_id_column(dst, "dst"), bipartite)
-    fine = times.clock == "unix" and keep is None and times.told.endswith((" us", " ns"))
-    raw = table.time if fine and table.time.dtype == pl.Int64 else None  # held only where stamps may become equal
-    form, where, rows = table.form, table.where, table.num_rows + table.dropped
-    comments, blank, notes, names = table.comments, table.blank, table.notes, table.names
-    shown = tuple(reasons[:SHOWN])
-    del table, src, dst, weight, keep  # the graph needs none of it, and memory is dear
-    graph = TemporalGraph.from_numbers(
-        *numbers, days, values, clock=times.clock, directed=options.directed, tov=options.tov
-    )
-    warnings = [*notes, *_warnings(graph, times, unsorted, raw)]
-    kind = "texts" if graph.ids.dtype == object else "whole numbers"
-    kind += ", sources and targets apart" if bipartite else ""
+    fine = times.clock == "unix" and bad is None and times.description.endswith((" us", " ns"))
+    unsorted = int(np.count_nonzero(days[1:] < days[:-1]))
+    notes = list(table.notes)
+    if unsorted:
+        notes.append(f"{unsorted:,} rows are earlier than the row before them; events were sorted by time")
     report = ReadReport(
-        source=where,
-        rows=rows,
-        events=graph.num_events,
-        rejected=total_bad,
-        reasons=shown,
-        comments=comments,
-        blank=blank,
-        columns=names,
-        form=form,
-        time=times.told,
-        ids=kind,
+        source=table.where,
+        rows=table.num_rows + table.dropped,
+        events=left,
+        rejected=rejected,
+        reasons=tuple(reasons[:SHOWN]),
+        comments=table.comments,
+        blank=table.blank,
+        columns=table.names,
+        form=table.form,
+        time=times.description,
+        ids=("strings" if numbers[2].dtype == object else "integers")
+        + (", sources and targets apart" if bipartite else ""),
         unsorted=unsorted,
-        warnings=tuple(warnings),
+        warnings=tuple(notes),
     )
-    return graph, report
+    return _Events(
+        numbers,
+        days,
+        None if weight is None else weight.to_numpy().copy(),
+        times.clock,
+        times.assumed,
+        table.time if fine and table.time.dtype == pl.Int64 else None,
+        report,
+    )
 
 
-def _bad_rows(table: Table, times: Times) -> tuple[Flags | None, list[str]]:
+def _bad_rows(table: EventTable, times: Times, weight: pl.Series | None) -> tuple[Flags | None, list[str]]:
     """Flag the rows that cannot become events, and say why of the first of them."""
     flags: list[tuple[str, str, pl.Series, Flags]] = []
     for role, column in (("src", table.src), ("dst", table.dst)):
@@ -160,8 +192,7 @@ def _bad_rows(table: Table, times: Times) -> tuple[Flags | None, list[str]]:
             flags.append((role, "an id", column, column.is_null().to_numpy()))
     if times.bad is not None:
         flags.append(("time", times.expected, table.time, times.bad))
-    if table.weight is not None:
-        weight = table.weight.cast(pl.Float64, strict=False)
+    if table.weight is not None and weight is not None:
         odd = weight.is_null() | ~weight.is_finite().fill_null(False)
         if odd.any():
             flags.append(("weight", "a number", table.weight, odd.to_numpy()))
@@ -187,7 +218,7 @@ def _short(value: object) -> object:
     return text[:40] + "..." if len(text) > 43 else value
 
 
-def _first_bad(table: Table, reasons: list[str], total: int) -> InputError:
+def _first_bad(table: EventTable, reasons: list[str], total: int) -> InputError:
     row, reason = reasons[0].split(": ", 1)
     rows = table.num_rows + table.dropped
     if total == rows > 1:
@@ -198,7 +229,7 @@ def _first_bad(table: Table, reasons: list[str], total: int) -> InputError:
     return InputError(reason, cure=cure, where=f"{table.where}, {row}")
 
 
-def _too_few(table: Table, reasons: list[str], left: int, total_bad: int) -> InputError:
+def _too_few(table: EventTable, reasons: list[str], left: int, total_bad: int) -> InputError:
     """Complain where nothing can follow anything."""
     if left == 0 and total_bad:
         return _first_bad(table, reasons, total_bad)
@@ -208,40 +239,30 @@ def _too_few(table: Table, reasons: list[str], left: int, total_bad: int) -> Inp
     return InputError(what, expected="at least two, so that one can follow the other", found=found, where=where)
 
 
-def _warnings(graph: TemporalGraph, times: Times, unsorted: int, raw: pl.Series | None) -> list[str]:
-    """Say in plain words what looks odd."""
-    import time as clock
-
-    found = []
+def _warnings(graph: TemporalGraph, events: _Events) -> list[str]:
+    """Say in plain words what looks odd in a graph."""
+    messages = []
     first, last = float(graph.time[0]), float(graph.time[-1])
-    if times.assumed:
-        found.append(
-            f"nothing says the unit of the times: {times.told.removeprefix('plain numbers, ')}; "
-            f"so they span {last - first:,.6g} days"
-        )
-    if unsorted:
-        found.append(f"{unsorted:,} rows are earlier than the row before them; events were sorted by time")
-    if graph.clock == "unix":
-        now = clock.time() / PER_DAY["s"]
-        later = int(np.count_nonzero(graph.time > now))
-        if later:
-            found.append(
-                f"{later:,} events lie in the future, the last at {date_text(last, 'unix')}: is the unit right?"
-            )
-        middle = float(graph.time[graph.num_events // 2])
-        if middle - first > 20 * 365.25 and first < 366:
-            found.append(f"the first event is at {date_text(first, 'unix')}, far from the rest: a missing time?")
     span = last - first
-    if "date" not in times.told and not 1e-3 <= span <= 365_250:
-        found.append(f"all events lie within {span:,.3g} days: is the unit right?")
-    if raw is not None:
-        stamps, moments = raw.n_unique(), graph.num_moments
-        if stamps > moments:
-            found.append(
-                f"{stamps - moments:,} of the times differ by less than float64 days can hold and became equal"
-            )
+    if events.unit_assumed:
+        assumption = events.report.time.removeprefix("plain numbers, ")
+        messages.append(f"nothing says the unit of the times: {assumption}; so they span {span:,.6g} days")
+    if graph.clock == "unix":
+        later = int(np.count_nonzero(graph.time > time.time() / PER_DAY["s"]))
+        if later:
+            end = date_text(last, "unix")
+            messages.append(f"{later:,} events lie in the future, the last at {end}: is the unit right?")
+        middle = float(graph.time[graph.num_events // 2])
+        if first < UNIX_START and middle - first > FAR_FROM_THE_REST:
+            messages.append(f"the first event is at {date_text(first, 'unix')}, far from the rest: a missing time?")
+    if "date" not in events.report.time and not SHORT_SPAN <= span <= LONG_SPAN:
+        messages.append(f"all events lie within {span:,.3g} days: is the unit right?")
+    if events.stamps is not None:
+        equal = events.stamps.n_unique() - graph.num_moments
+        if equal > 0:
+            messages.append(f"{equal:,} of the times differ by less than float64 days can hold and became equal")
     if graph.ids.dtype == object:
-        odd = [one for one in graph.ids if len(one) <= 4 and one.lower() in LOOKS_MISSING]
+        odd = [name for name in graph.ids if len(name) <= 4 and name.lower() in LOOKS_MISSING]
         if odd:
-            found.append(f"a node is called {odd[0]!r}: a missing value?")
-    return found
+            messages.append(f"a node is called {odd[0]!r}: a missing value?")
+    return messages

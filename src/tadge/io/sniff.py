@@ -11,7 +11,7 @@ from itertools import pairwise
 from tadge.errors import InputError
 from tadge.io.options import ReadOptions
 from tadge.io.source import Source
-from tadge.units import ALIASES, PER_DAY
+from tadge.units import ALIASES, PER_DAY, unix_unit
 
 SAMPLE_BYTES, SAMPLE_ROWS = 1 << 18, 200
 DELIMITERS = (",", "\t", ";", "|")
@@ -63,7 +63,7 @@ class Dialect:
 
 
 @dataclass(frozen=True)
-class Columns:
+class ColumnRoles:
     """Say which column (counted from 0) plays which role."""
 
     src: int
@@ -189,7 +189,7 @@ def _check_names(names: tuple[str, ...], fields: int, source: Source) -> None:
 
 def find_columns(
     names: tuple[str, ...], sample: tuple[tuple[str, ...], ...], fields: int, options: ReadOptions, where: str
-) -> Columns:
+) -> ColumnRoles:
     """Give every role its column: as told, by name, or by what the values look like."""
     role: dict[str, int] = {}
     for one in ROLES:
@@ -216,7 +216,7 @@ def find_columns(
     if twice:
         both = " and ".join(one for one, column in role.items() if column in twice)
         raise InputError("one column for two roles", found=f"column {twice.pop()} as {both}", where=where)
-    return Columns(
+    return ColumnRoles(
         role["src"],
         role["dst"],
         role["time"],
@@ -248,7 +248,7 @@ def _looks_like_time(values: list[str]) -> float:
     if len(numbers) < share:
         return 0.0
     middle = sorted(numbers)[len(numbers) // 2]
-    if any(1e8 * scale <= middle <= 5e9 * scale for scale in (1, 1e3, 1e6, 1e9)):
+    if unix_unit(middle) is not None:
         return 2.0
     rising = all(a <= b for a, b in pairwise(numbers)) and numbers[0] < numbers[-1]
     return 1.0 if rising else 0.5
@@ -268,7 +268,7 @@ def _by_looks(
     missing = sum(one not in role for one in ("src", "dst", "time"))
     if len(free) < missing:
         expected = "at least three columns: who, with whom, when"
-        cure = "say which column is which, or the delimiter"
+        cure = "say src='...', dst='...' and time='...', or delimiter='...'"
         raise InputError("a column is missing", expected=expected, found=f"{fields} per row", cure=cure, where=where)
     if "time" not in role:
         score = {column: _looks_like_time(cells[column]) for column in free}

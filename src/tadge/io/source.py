@@ -109,7 +109,7 @@ def check_utf8(source: Source) -> None:
                 continue
             row = line_at(source.data, offset + error.start)
             found = f"byte 0x{chunk[error.start]:02x}"
-            cure = "save it as UTF-8, or say its encoding (latin-1, for one)"
+            cure = "save it as UTF-8, or say encoding='latin-1' or the like"
             where = f"{source.path}, row {row}"
             raise InputError("not UTF-8 text", expected="UTF-8", found=found, cure=cure, where=where) from None
 
@@ -145,7 +145,7 @@ def _refuse_binary(head: bytes, path: Path, encoding: str) -> None:
     if head.startswith(UTF16_BOMS):
         if "16" in encoding:
             return
-        cure = "save it as UTF-8, or say encoding utf-16"
+        cure = "save it as UTF-8, or say encoding='utf-16'"
         raise InputError("the text is in UTF-16", expected="UTF-8", cure=cure, where=str(path))
     if "16" in encoding or "32" in encoding:
         return

@@ -11,23 +11,22 @@ import polars as pl
 
 from tadge.errors import InputError
 from tadge.io.options import ReadOptions
-from tadge.io.sniff import Columns, find_columns
+from tadge.io.sniff import SAMPLE_ROWS, ColumnRoles, find_columns
 from tadge.io.source import Source, check_utf8
 
-SAMPLE_ROWS = 200
 SHOWN = 5  # rejected rows that are quoted in full
 LONGEST_ID = 4096  # bytes: the longest URLs in use are half of that
 
 
 @dataclass(frozen=True)
-class Table:
+class EventTable:
     """Hold the columns of a file, (E,) each, and what is known of its rows.
 
     Attributes:
         src: ids of the acting ends: Int64, String or Categorical; null where the cell is empty.
         dst: ids of the other ends.
-        time: numbers, texts or dates as they stand in the file.
-        weight: numbers or texts, or None.
+        time: numbers, strings or dates as they stand in the file.
+        weight: numbers or strings, or None.
         names: the column of each role.
         where: the file.
         form: the file's form, in words.
@@ -62,13 +61,14 @@ class Table:
         return self.src.len()
 
 
-def column_names(columns: Columns, names: tuple[str, ...]) -> dict[str, str]:
+def column_names(columns: ColumnRoles, names: tuple[str, ...]) -> dict[str, str]:
     """Name the column of each role: by its header, else by its number."""
     return {role: names[at] if at < len(names) and names[at] else f"column {at}" for role, at in columns.used().items()}
 
 
-def from_frame(frame: Any, options: ReadOptions, where: str = "the table", form: str = "table") -> Table:
+def from_frame(frame: Any, options: ReadOptions) -> EventTable:
     """Take the columns of a polars or pandas DataFrame."""
+    where = "the table"
     if not isinstance(frame, pl.DataFrame):
         if not hasattr(frame, "columns") or not hasattr(frame, "to_dict"):
             raise InputError("not a table", expected="a path or a DataFrame", found=type(frame).__name__)
@@ -76,27 +76,31 @@ def from_frame(frame: Any, options: ReadOptions, where: str = "the table", form:
         if len(set(headings)) < len(headings):
             raise InputError("a column is named twice", cure="rename one of them", where=where)
         frame = pl.DataFrame({name: _pandas_column(frame.iloc[:, at]) for at, name in enumerate(headings)})
+    columns = _columns_of(frame, options, where)
+    used = {role: frame.to_series(at) for role, at in columns.used().items()}
+    return _table(used, columns, tuple(frame.columns), where, "table", lambda row: row + 1)
+
+
+def _columns_of(frame: pl.DataFrame, options: ReadOptions, where: str) -> ColumnRoles:
+    """Find the columns that matter by their names and first values."""
     if frame.height == 0:
         raise InputError("there is no event in it", expected="at least one row", where=where)
-    names = tuple(frame.columns)
-    head = frame.head(SAMPLE_ROWS)
-    sample = tuple(tuple("" if cell is None else str(cell) for cell in row) for row in head.iter_rows())
-    columns = find_columns(names, sample, len(names), options, where)
-    used = {role: frame.to_series(at) for role, at in columns.used().items()}
-    return _table(used, columns, names, where, form, lambda row: row + 1)
+    rows = frame.head(SAMPLE_ROWS).iter_rows()
+    sample = tuple(tuple("" if cell is None else str(cell) for cell in row) for row in rows)
+    return find_columns(tuple(frame.columns), sample, frame.width, options, where)
 
 
 def _table(
     used: dict[str, pl.Series],
-    columns: Columns,
+    columns: ColumnRoles,
     names: tuple[str, ...],
     where: str,
     form: str,
     line_of: Callable[[int], int],
     **more: Any,
-) -> Table:
+) -> EventTable:
     """Put a table together from the columns in use."""
-    return Table(
+    return EventTable(
         _ids(used["src"], "src", where),
         _ids(used["dst"], "dst", where),
         used["time"],
@@ -148,29 +152,30 @@ def _ids(column: pl.Series, role: str, where: str) -> pl.Series:
         whole = column.cast(pl.Int64, strict=False)
         if (whole.cast(pl.Float64) == column).fill_null(True).all() and not column.is_nan().any():
             return whole  # numbers that became floats because some are missing
-    expected = "whole numbers or texts"
+    expected = "integers or strings"
     raise InputError(f"{role} is not a column of ids", expected=expected, found=str(column.dtype), where=where)
 
 
-def read_parquet(source: Source, options: ReadOptions) -> Table:
+def read_parquet(source: Source, options: ReadOptions) -> EventTable:
     """Read the columns that matter of a Parquet file."""
     where = str(source.path)
     try:
         lazy = pl.scan_parquet(source.path, glob=False)
-        names = tuple(lazy.collect_schema())
         head = lazy.head(SAMPLE_ROWS).collect()
-        sample = tuple(tuple("" if cell is None else str(cell) for cell in row) for row in head.iter_rows())
-        columns = find_columns(names, sample, len(names), options, where)
-        wanted = list(dict.fromkeys(names[at] for at in columns.used().values()))
-        frame = lazy.select(wanted).collect()
+        columns = _columns_of(head, options, where)
+        frame = lazy.select(pl.nth(at).alias(role) for role, at in columns.used().items()).collect()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-        text = str(error).splitlines()[0]
-        cure = "write or fetch it again"
-        raise InputError(f"the Parquet file is damaged ({text})", cure=cure, where=where) from None
-    return from_frame(frame, options, where, "Parquet")
+        raise damaged_parquet(error, where) from None
+    return _table(frame.to_dict(), columns, tuple(head.columns), where, "Parquet", lambda row: row + 1)
 
 
-def read_jsonl(source: Source, options: ReadOptions) -> Table:
+def damaged_parquet(error: Exception, where: str) -> InputError:
+    """Make the error about a Parquet file that polars cannot read."""
+    what = f"the Parquet file is damaged ({str(error).splitlines()[0]})"
+    return InputError(what, cure="write or fetch it again", where=where)
+
+
+def read_jsonl(source: Source, options: ReadOptions) -> EventTable:
     """Read JSON lines: one object a row, the same keys throughout."""
     where = str(source.path)
     check_utf8(source)
@@ -211,7 +216,7 @@ def read_jsonl(source: Source, options: ReadOptions) -> Table:
 
 
 def _json_column(records: list[dict[str, Any]], lines: list[int], name: str, role: str, where: str) -> pl.Series:
-    """Collect one key of all records; ids keep their type, so a number and a text in one column are a mistake."""
+    """Collect one key of all records; ids keep their type, so a number and a string in one column are a mistake."""
     values = [record.get(name) for record in records]
     kinds = {type(value) for value in values} - {type(None)}
     if kinds <= {int} or kinds <= {int, float}:
@@ -225,5 +230,5 @@ def _json_column(records: list[dict[str, Any]], lines: list[int], name: str, rol
         (i, v) for i, v in enumerate(values) if v is not None and (type(v) is not first or first not in (int, str))
     )
     found = f"{type(value).__name__} {str(value)[:40]!r}"
-    expected = f"{first.__name__}, as in the rows before" if first in (int, str) else "whole numbers or texts"
+    expected = f"{first.__name__}, as in the rows before" if first in (int, str) else "integers or strings"
     raise InputError(f"{role} has mixed types", expected=expected, found=found, where=f"{where}, row {lines[row]}")

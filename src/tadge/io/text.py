@@ -12,9 +12,9 @@ from tadge.arrays import Ints
 from tadge.errors import InputError
 from tadge.io.options import ReadOptions
 from tadge.io.scan import NO_BYTE, Rows, Scan, collapse_blanks, copy_rows, find_rows, scan
-from tadge.io.sniff import DELIMITER_NAMES, WHOLE, Columns, Dialect, find_columns, sniff
+from tadge.io.sniff import DELIMITER_NAMES, WHOLE, ColumnRoles, Dialect, find_columns, sniff
 from tadge.io.source import Bytes, Source, check_utf8
-from tadge.io.table import LONGEST_ID, SHOWN, Table, column_names
+from tadge.io.table import LONGEST_ID, SHOWN, EventTable, column_names
 
 QUOTE = ord('"')
 BLANKS = " \t"  # around a cell they mean nothing, inside quotes as well
@@ -35,26 +35,27 @@ class _Body:
         return find_rows(self.data, ord(self.delimiter), self.quote, self.comments, self.seen.rows)
 
 
-def read_text(source: Source, options: ReadOptions) -> Table:
+def read_text(source: Source, options: ReadOptions) -> EventTable:
     """Read CSV, TSV, SNAP text and the like."""
     where = str(source.path)
     dialect = sniff(source, options)
     columns = find_columns(dialect.names, dialect.sample, dialect.fields, options, where)
     body = _look(source, dialect, columns)
     _refuse(body.seen, dialect, options, where)
-    text, kept_lines, reasons, dropped = _whole_rows(body, dialect)
-    frame = _parse(text, dialect, columns, source)
+    whole_body, kept_lines, reasons, dropped = _whole_rows(body, dialect)
+    integers = _sample_is_integers(dialect, columns) and not body.seen.zero_led
+    frame = _parse(whole_body, dialect, columns, source, integers)
 
     @cache
     def lines() -> Ints:
         return body.rows().line if kept_lines is None else kept_lines
 
     notes = []
-    if frame["src"].dtype != pl.Int64 and _sample_is_whole(dialect, columns) and not body.seen.zero_led:
-        notes.append("the first ids are whole numbers, later ones are not: all were taken as texts")
+    if integers and frame["src"].dtype != pl.Int64:
+        notes.append("the first ids are integers, later ones are not: all were taken as strings")
     packing = f", {source.packing}" if source.packing else ""
     header = "header" if dialect.names else "no header"
-    return Table(
+    return EventTable(
         frame["src"],
         frame["dst"],
         frame["time"],
@@ -93,7 +94,7 @@ def _whole_rows(body: _Body, dialect: Dialect) -> tuple[_Body, Ints | None, tupl
     return replace(body, data=data, on_disk=None), rows.line[whole], reasons, int((~whole).sum())
 
 
-def _look(source: Source, dialect: Dialect, columns: Columns) -> _Body:
+def _look(source: Source, dialect: Dialect, columns: ColumnRoles) -> _Body:
     """Scan the rows; where blanks separate cells and a row is ragged, collapse the blanks and scan again."""
     data = source.data[dialect.offset :] if dialect.offset else source.data
     marks = [ord(mark) for mark in dialect.comments] + [NO_BYTE, NO_BYTE]
@@ -138,7 +139,7 @@ def _refuse(seen: Scan, dialect: Dialect, options: ReadOptions, where: str) -> N
         raise InputError(what, cure=cure, where=at(seen.comment_row_line))
 
 
-def _sample_is_whole(dialect: Dialect, columns: Columns) -> bool:
+def _sample_is_integers(dialect: Dialect, columns: ColumnRoles) -> bool:
     cells = (row[at] for row in dialect.sample for at in (columns.src, columns.dst) if len(row) > at)
     return all(WHOLE.fullmatch(cell) for cell in cells)
 
@@ -146,7 +147,7 @@ def _sample_is_whole(dialect: Dialect, columns: Columns) -> bool:
 # -- typed parsing ----------------------------------------------------------------------------------------------------
 
 
-def _scan_csv(body: _Body, dialect: Dialect, columns: Columns, types: dict[str, type[pl.DataType]]) -> pl.LazyFrame:
+def _scan_csv(body: _Body, dialect: Dialect, columns: ColumnRoles, types: dict[str, type[pl.DataType]]) -> pl.LazyFrame:
     """Plan the parse of the columns that matter, one name per role."""
     used = columns.used()
     schema: dict[str, type[pl.DataType]] = {f"column {at}": pl.String for at in range(dialect.fields)}
@@ -166,29 +167,28 @@ def _scan_csv(body: _Body, dialect: Dialect, columns: Columns, types: dict[str, 
     return frame.select(pl.col(f"column {at}").alias(role) for role, at in used.items())
 
 
-def _parse(body: _Body, dialect: Dialect, columns: Columns, source: Source) -> pl.DataFrame:
-    """Parse with the types that the sample suggests; where a cell does not fit, as texts, to see which."""
-    whole = _sample_is_whole(dialect, columns) and not body.seen.zero_led
+def _parse(body: _Body, dialect: Dialect, columns: ColumnRoles, source: Source, integers: bool) -> pl.DataFrame:
+    """Parse with the types that the sample suggests; where a cell does not fit, as strings, to see which."""
     times = [row[columns.time] for row in dialect.sample if len(row) > columns.time]
     types: dict[str, type[pl.DataType]] = {"time": pl.String, "weight": pl.Float64}
     if all(WHOLE.fullmatch(cell) for cell in times):
         types["time"] = pl.Int64
     elif all(_is_float(cell) for cell in times):
         types["time"] = pl.Float64
-    types |= {"src": pl.Int64, "dst": pl.Int64} if whole else {"src": pl.String, "dst": pl.String}
+    types |= {"src": pl.Int64, "dst": pl.Int64} if integers else {"src": pl.String, "dst": pl.String}
     try:
-        frame = _collect(_scan_csv(body, dialect, columns, types), whole, bool(body.seen.padded))
+        frame = _collect(_scan_csv(body, dialect, columns, types), integers, bool(body.seen.padded))
         if sum(frame.null_count().row(0)) == 0:
             return frame
     except pl.exceptions.PolarsError:
         check_utf8(source)
-    texts = _scan_csv(body, dialect, columns, dict.fromkeys(("src", "dst", "time", "weight"), pl.String))
+    strings = _scan_csv(body, dialect, columns, dict.fromkeys(("src", "dst", "time", "weight"), pl.String))
     try:
-        frame = texts.collect()
+        frame = strings.collect()
     except pl.exceptions.PolarsError as error:
-        text = str(error).splitlines()[0]
-        raise InputError(f"the rows cannot be read ({text})", where=str(source.path)) from None
-    return _from_texts(frame, bool(body.seen.zero_led))
+        what = f"the rows cannot be read ({str(error).splitlines()[0]})"
+        raise InputError(what, where=str(source.path)) from None
+    return _from_strings(frame, bool(body.seen.zero_led))
 
 
 def _is_float(cell: str) -> bool:
@@ -199,8 +199,8 @@ def _is_float(cell: str) -> bool:
     return "_" not in cell
 
 
-def _collect(plan: pl.LazyFrame, whole: bool, padded: bool) -> pl.DataFrame:
-    if whole:
+def _collect(plan: pl.LazyFrame, integers: bool, padded: bool) -> pl.DataFrame:
+    if integers:
         return plan.collect(engine="streaming")
     ids = pl.col("src", "dst")
     if padded:
@@ -209,8 +209,8 @@ def _collect(plan: pl.LazyFrame, whole: bool, padded: bool) -> pl.DataFrame:
     return plan.with_columns(ids.cast(pl.Categorical(pl.Categories.random()))).collect(engine="streaming")
 
 
-def _from_texts(frame: pl.DataFrame, zero_led: bool) -> pl.DataFrame:
-    """Strip every cell; whole-number ids become numbers where all of them are and each is written in one way."""
+def _from_strings(frame: pl.DataFrame, zero_led: bool) -> pl.DataFrame:
+    """Strip every cell; ids become integers where all of them are and each is written in one way."""
     frame = frame.with_columns(pl.all().str.strip_chars(BLANKS))
     frame = frame.with_columns(pl.when(pl.all() != "").then(pl.all()))
     ids = frame.select("src", "dst")

@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from tadge.arrays import Days, Flags
 from tadge.errors import ConfigError
 from tadge.graph.ids import chunks
-from tadge.units import ABSURD_DAY, PER_DAY, UNIX_FROM_DAY, UNIX_TO_DAY, UNIX_UNITS, unit_name
-
-Flags = npt.NDArray[np.bool_]
+from tadge.units import ABSURD_DAY, PER_DAY, UNIX_TO_DAY, days_of_dates, is_unix, typical, unit_name, unix_unit
 
 WRITTEN = re.compile(
     r"(?P<date>\d{4}-\d{2}-\d{2})"
@@ -32,22 +30,22 @@ class Times:
         bad: (E,) rows that cannot be used, or None where all can.
         expected: what a cell should have looked like.
         clock: "unix" or "own".
-        told: the unit or format, for the line that says what was found.
+        description: the unit or format, in words.
         assumed: nothing in the file settles the unit; it was assumed.
     """
 
-    days: npt.NDArray[np.float64]
+    days: Days
     bad: Flags | None
     expected: str
     clock: str
-    told: str
+    description: str
     assumed: bool = False
 
 
 def read_times(
     column: pl.Series, name: str, unit: str | None = None, time_format: str | None = None, clock: str | None = None
 ) -> Times:
-    """Convert a column of numbers, texts or dates, (E,), to days.
+    """Convert a column of numbers, strings or dates, (E,), to days.
 
     Args:
         column: what the file holds.
@@ -57,12 +55,12 @@ def read_times(
         clock: "unix" where numbers are known to count from 1970.
     """
     if column.dtype in (pl.Datetime, pl.Date):
-        return _checked(_days_of(column.cast(pl.Datetime("us"))), "a date", "unix", "dates", negative_ok=True)
+        return _dates(column, "a date", "dates")
     if column.dtype == pl.String:
         column = column.str.strip_chars()
         if time_format is not None:
             return _read_format(column, time_format)
-        first = _first_text(column)
+        first = _typical_cell(column)
         if _as_number(first) is None:
             return _read_written(column, first)
         column = column.cast(pl.Float64, strict=False)
@@ -73,7 +71,7 @@ def read_times(
     return _read_numbers(column, name, unit, clock)
 
 
-def _first_text(column: pl.Series) -> str:
+def _typical_cell(column: pl.Series) -> str:
     """Return the first cell of the kind that most cells among the first are: numbers, ISO dates or others."""
     cells = column.head(1000).drop_nulls().to_list()
     kinds = [(_as_number(cell) is not None, bool(WRITTEN.fullmatch(cell.replace("/", "-")))) for cell in cells]
@@ -82,9 +80,9 @@ def _first_text(column: pl.Series) -> str:
     return str(cells[kinds.index(max(set(kinds), key=kinds.count))])
 
 
-def _as_number(text: str) -> float | None:
+def _as_number(cell: str) -> float | None:
     try:
-        return float(text)
+        return float(cell)
     except ValueError:
         return None
 
@@ -92,29 +90,28 @@ def _as_number(text: str) -> float | None:
 def _read_numbers(column: pl.Series, name: str, unit: str | None, clock: str | None) -> Times:
     sample = column.gather_every(max(1, column.len() // 10_000)).drop_nulls().cast(pl.Float64)
     sample = sample.filter(sample.is_finite())
-    middle = float(np.median(sample.to_numpy())) if sample.len() else 0.0
+    middle = typical(sample.to_numpy())
     calendar = _calendar_numbers(column, sample, name) if unit is None else None
     if calendar is not None:
         return calendar
-    found = (
-        unit_name(unit)
-        if unit
-        else next((one for one in UNIX_UNITS if UNIX_FROM_DAY <= middle / PER_DAY[one] <= UNIX_TO_DAY / 5), None)
-    )
+    known = unit_name(unit) if unit else unix_unit(middle)
     if column.null_count():
         column = column.cast(pl.Float64).fill_null(np.nan)
     days, at = np.empty(column.len()), 0
     for chunk in chunks(column):
-        np.divide(chunk, PER_DAY[found or "s"], out=days[at : at + chunk.size])
+        np.divide(chunk, PER_DAY[known or "s"], out=days[at : at + chunk.size])
         at += chunk.size
     if clock == "unix":
-        return _checked(days, "numbers", "unix", f"Unix time in {found}", negative_ok=True)
-    if found in UNIX_UNITS and UNIX_FROM_DAY <= middle / PER_DAY[found] <= UNIX_TO_DAY:
-        return _checked(days, f"Unix time in {found}", "unix", f"Unix time in {found}")
-    told = f"numbers in {found}" if found else "plain numbers, taken as seconds (say the unit if they are not)"
-    if found is None and 1800 <= middle <= 2100 and (sample == sample.floor()).all():
-        told += ", though they look like years (say unit 'years', or name the column 'year')"
-    return _checked(days, "numbers", "own", told, assumed=found is None)
+        return _checked(days, "numbers", "unix", f"Unix time in {known}", negative_ok=True)
+    if is_unix(middle, known):
+        return _checked(days, f"Unix time in {known}", "unix", f"Unix time in {known}")
+    if known is not None:
+        return _checked(days, "numbers", "own", f"numbers in {known}")
+    description = "plain numbers, taken as seconds; if they are not, say unit='days' (--unit days) or the like"
+    if 1800 <= middle <= 2100 and (sample == sample.floor()).all():
+        description = "plain numbers, taken as seconds, though they look like years: say unit='years' (--unit years), "
+        description += "or name the column 'year'"
+    return _checked(days, "numbers", "own", description, assumed=True)
 
 
 def _calendar_numbers(column: pl.Series, sample: pl.Series, name: str) -> Times | None:
@@ -123,13 +120,12 @@ def _calendar_numbers(column: pl.Series, sample: pl.Series, name: str) -> Times 
         return None
     low, high = cast(float, sample.min()), cast(float, sample.max())
     if name.lower() == "year" and low >= 1 and high <= 9999:
-        texts = column.cast(pl.Int64, strict=False).cast(pl.String).str.zfill(4) + "-01-01"
-        return _from_iso(texts, "%Y-%m-%d %H:%M", " 00:00", "calendar years", 10)
+        dates = column.cast(pl.Int64, strict=False).cast(pl.String).str.zfill(4) + "-01-01"
+        return _from_iso(dates, "calendar years")
     if 19_000_101 <= low < high <= 21_001_231:
         dates = column.cast(pl.Int64, strict=False).cast(pl.String).str.to_date("%Y%m%d", strict=False)
         if dates.null_count() == 0:
-            days = dates.cast(pl.Int32).cast(pl.Float64).to_numpy()
-            return _checked(days, "a date like 20150630", "unix", "dates like 20150630", negative_ok=True)
+            return _dates(dates, "a date like 20150630", "dates like 20150630")
     return None
 
 
@@ -141,50 +137,48 @@ def _read_format(column: pl.Series, time_format: str) -> Times:
         else:
             dates = column.str.to_date(time_format, strict=False).cast(pl.Datetime("us"))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        text = str(error).splitlines()[0]
-        raise ConfigError(
-            f"the time format cannot be used ({text})", found=repr(time_format), where="time_format"
-        ) from None
-    return _checked(
-        _days_of(dates), f"times written as {time_format}", "unix", f"dates as {time_format}", negative_ok=True
-    )
+        what = f"the time format cannot be used ({str(error).splitlines()[0]})"
+        raise ConfigError(what, found=repr(time_format), where="time_format") from None
+    return _dates(dates, f"times written as {time_format}", f"dates as {time_format}")
 
 
 def _read_written(column: pl.Series, first: str) -> Times:
     """Read ISO dates and date-times, all of the form that the first one has."""
-    text = column.str.replace_all("/", "-", literal=True)
+    dates = column.str.replace_all("/", "-", literal=True)
     first = first.replace("/", "-")
     if YEAR_MONTH.fullmatch(first):
-        return _from_iso(text + "-01", "%Y-%m-%d %H:%M", " 00:00", f"months like {first}", 10)
+        return _from_iso(dates + "-01", f"months like {first}")
     match = WRITTEN.fullmatch(first)
     if match is None:
         expected = "a number or an ISO date, or a time_format like %d/%m/%Y"
         return Times(np.full(column.len(), np.nan), np.ones(column.len(), np.bool_), expected, "own", "unknown")
     if match["clock"] is None:
-        return _from_iso(text, "%Y-%m-%d %H:%M", " 00:00", f"dates like {first}", 10)
-    text = text.str.replace("T", " ", literal=True).str.replace("Z$", "+00:00")
+        return _from_iso(dates, f"dates like {first}")
+    dates = dates.str.replace("T", " ", literal=True).str.replace("Z$", "+00:00")
     form = "%Y-%m-%d %H:%M" + ("" if match["seconds"] is None else ":%S%.f") + ("" if match["zone"] is None else "%z")
     zone = "with zones" if match["zone"] else "without a zone, taken as UTC"
-    return _from_iso(text, form, "", f"date-times like {first} {zone}", None)
+    return _from_iso(dates, f"date-times like {first} {zone}", form)
 
 
-def _from_iso(text: pl.Series, form: str, suffix: str, told: str, width: int | None) -> Times:
-    if width is not None:
-        text = text.set(text.str.len_bytes() != width, None)
-    dates = (text + suffix).str.to_datetime(form, strict=False, time_unit="us")
-    return _checked(_days_of(dates), told, "unix", told, negative_ok=True)
+def _from_iso(written: pl.Series, description: str, form: str | None = None) -> Times:
+    """Read date-times of a form; without one, dates of ten characters."""
+    if form is None:
+        written, form = written.set(written.str.len_bytes() != 10, None) + " 00:00", "%Y-%m-%d %H:%M"
+    return _dates(written.str.to_datetime(form, strict=False, time_unit="us"), description, description)
 
 
-def _days_of(dates: pl.Series) -> npt.NDArray[np.float64]:
-    """Turn date-times, (E,), into days since 1970; NaN where there is none."""
-    return dates.dt.timestamp("us").cast(pl.Float64).to_numpy() / PER_DAY["us"]
+def _dates(dates: pl.Series, expected: str, description: str) -> Times:
+    """Turn dates or date-times, (E,), into days since 1970."""
+    return _checked(
+        days_of_dates(dates.cast(pl.Datetime("us")).to_numpy()), expected, "unix", description, negative_ok=True
+    )
 
 
 def _checked(
-    days: npt.NDArray[np.float64],
+    days: Days,
     expected: str,
     clock: str,
-    told: str,
+    description: str,
     negative_ok: bool = False,
     assumed: bool = False,
 ) -> Times:
@@ -192,7 +186,7 @@ def _checked(
     low = -UNIX_TO_DAY * 10 if negative_ok else 0.0
     high = UNIX_TO_DAY if clock == "unix" else ABSURD_DAY
     if not days.size or (days.min() >= low and days.max() <= high):  # a NaN makes both false
-        return Times(days, None, expected, clock, told, assumed)
+        return Times(days, None, expected, clock, description, assumed)
     limits = "up to the year 3000" if clock == "unix" else "from 0 up"
     bad = ~((days >= low) & (days <= high))
-    return Times(days, bad, f"{expected}, {limits}", clock, told, assumed)
+    return Times(days, bad, f"{expected}, {limits}", clock, description, assumed)
