@@ -38,14 +38,16 @@ import numpy as np
 
 from tadge.config import WalkConfig
 from tadge.graph import TemporalGraph
+from tadge.graph.kernels import prefetch
 from tadge.graph.links import links_of
 from tadge.seeding import draw, stream, unit, walk_key
 from tadge.walks import iter_walks, sample_walks
-from tadge.walks.index import Rows, WalkIndex, walk_index
-from tadge.walks.kernels import LANES, prefetch, shuffled
+from tadge.walks.index import WalkIndex, walk_index
+from tadge.walks.kernels import LANES, Task, shuffled
+from tadge.walks.pool import empty_rows
 
 LENGTH = 10
-TASK = 3_276
+TASK_SIZE = 3_276
 REACHES = ("occurrence", "future")
 LINES = {"occurrence": (1.0, 1.5), "future": (2.0, 2.0)}  # of a start, and of a step
 SKEW = 0.58
@@ -97,9 +99,10 @@ def bitcoin_otc() -> TemporalGraph | None:
 @numba.njit(cache=True, nogil=True)
 def naive(
     first: Any, when: Any, who: Any, which: Any, degree: Any, tov_start: Any, tov: Any, node_of: Any, future: bool,
-    starts: Any, key: Any, number: int, max_length: int, cells: Any, length: Any,
+    task: Task,
 ) -> None:  # fmt: skip
     """Walk one by one; every step scans all events of the node twice: for the sums, and for the draw."""
+    starts, key, number, max_length, cells, length = task
     for i in range(starts.size):
         v, t = node_of[starts[i]], tov[starts[i]]
         cell = cells[i, 0]
@@ -137,17 +140,14 @@ def naive(
         length[i] = at
 
 
-def naive_walker(graph: TemporalGraph, future: bool) -> Callable[[Any, int, Rows], None]:
+def naive_walker(graph: TemporalGraph, future: bool) -> Callable[[Task], None]:
     """Lay out what the naive scan reads: events into each node, in order of time."""
     which = np.flatnonzero(~np.isnan(graph.toe))
     which = which[np.argsort(graph.dst[which], kind="stable")].astype(np.uint32)
     first = np.concatenate([[0], np.cumsum(np.bincount(graph.dst[which], minlength=graph.num_nodes))])
     node_of = links_of(graph).node
     lists = first, graph.time[which], graph.src[which], which, graph.degree
-    return lambda starts, number, rows: naive(
-        *lists, graph.tov_start, graph.tov_times, node_of, future,
-        starts, KEY, number, LENGTH, rows.cells, rows.length,
-    )  # fmt: skip
+    return lambda task: naive(*lists, graph.tov_start, graph.tov_times, node_of, future, task)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -191,27 +191,27 @@ def best(work: Callable[[], Any], repeats: int = 5, clock: Callable[[], float] =
 
 
 def pace(
-    walk: Callable[[Any, int, Rows], None], num_occurrences: int, num: int, starts: Any = None, repeats: int = 5
+    walk: Callable[[Task], None], num_occurrences: int, num: int, starts: Any = None, repeats: int = 5
 ) -> tuple[float, float, float]:
-    """Walk from `num` shuffled starts; return walks per second, steps per second and mean vertices."""
-    rows = Rows.empty(TASK, LENGTH)
-    place = np.empty(TASK, np.int64)
+    """Walk from `num` shuffled starts; return walks per second, steps per second and mean nodes."""
+    cells, length = empty_rows(TASK_SIZE, LENGTH)
+    place = np.empty(TASK_SIZE, np.int64)
     steps = 0
 
     def work() -> None:
         nonlocal steps
         steps = 0
-        for number in range(0, num - TASK + 1, TASK):
+        for number in range(0, num - TASK_SIZE + 1, TASK_SIZE):
             if starts is None:
-                shuffled(START_KEY, number % max(num_occurrences - TASK, 1), num_occurrences, place)
+                shuffled(START_KEY, number % max(num_occurrences - TASK_SIZE, 1), num_occurrences, place)
             else:
-                place[:] = starts[number : number + TASK]
-            walk(place, number, rows)
-            steps += int(rows.length[:TASK].sum()) - TASK
+                place[:] = starts[number : number + TASK_SIZE]
+            walk(Task(place, KEY, number, LENGTH, cells, length))
+            steps += int(length[:TASK_SIZE].sum()) - TASK_SIZE
 
     work()
     seconds = best(work, repeats)
-    walks = num // TASK * TASK
+    walks = num // TASK_SIZE * TASK_SIZE
     return walks / seconds, steps / seconds, steps / walks + 1
 
 
@@ -260,18 +260,14 @@ def measure_graph(
         most = 64 if reach == "occurrence" else 104
         table.row(f"{label}: index, argsorts of the events", seconds / sort, 3, at_least=False)
         table.row(f"{label}: index, bytes per event", index.nbytes / graph.num_events, most, at_least=False)
-        walks, steps, mean = pace(
-            lambda starts, number, rows, index=index: index.walk(starts, KEY, number, LENGTH, rows),
-            graph.num_occurrences,
-            num,  # type: ignore[misc]
-        )
-        table.row(f"{label}: million starts walked per CPU second ({mean:.1f} vertices)", walks / 1e6)
+        walks, steps, mean = pace(index.walk, graph.num_occurrences, num)
+        table.row(f"{label}: million starts walked per CPU second ({mean:.1f} nodes)", walks / 1e6)
         ns = line_ns(index.nbytes)
         table.row(f"{label}: ns per cache line, {LANES} in flight, {index.nbytes / 1e6:,.0f} MB", ns)
         limit, own = 4 * steps * ns / 1e9, (LINES[reach][0] * walks + LINES[reach][1] * steps) * ns / 1e9
         table.row(f"{label}: % of the limit of 4 lines per step", 100 * limit, 50 if goal else None, form=".0f")
         table.row(f"{label}: % of the limit of the lines it has to touch", 100 * own, form=".0f")
-        scan = pace(naive_walker(graph, reach == "future"), graph.num_occurrences, min(num, 20 * TASK), repeats=2)
+        scan = pace(naive_walker(graph, reach == "future"), graph.num_occurrences, min(num, 20 * TASK_SIZE), repeats=2)
         scans[reach] = scan[0]
         table.row(f"{label}: times the naive scan ({scan[0] / 1e6:.2f}M)", walks / scan[0], goal)
         if slow:
@@ -288,19 +284,19 @@ def measure_hubs(table: Table) -> None:
         for degree in (1_000, 10_000, 100_000, 1_000_000):
             graph = hub(degree, 0 if reach == "occurrence" else degree // 10)
             index = walk_index(graph, reach, "forward", "degree")
-            num = 100 * TASK
+            num = 100 * TASK_SIZE
             starts = np.zeros(num, np.int64)
             if reach == "future":
                 starts = np.random.default_rng(0).integers(0, graph.tov(0).size * 9 // 10, num)
-            rows = Rows.empty(TASK, 2)
-            place = np.empty(TASK, np.int64)
+            rows = empty_rows(TASK_SIZE, 2)
+            place = np.empty(TASK_SIZE, np.int64)
 
             def work(
-                index: WalkIndex = index, starts: Any = starts, rows: Rows = rows, place: Any = place, num: int = num
+                index: WalkIndex = index, starts: Any = starts, rows: Any = rows, place: Any = place, num: int = num
             ) -> None:
-                for number in range(0, num, TASK):
-                    place[:] = starts[number : number + TASK]
-                    index.walk(place, KEY, number, 2, rows)
+                for number in range(0, num, TASK_SIZE):
+                    place[:] = starts[number : number + TASK_SIZE]
+                    index.walk(Task(place, KEY, number, 2, *rows))
 
             work()
             costs.append(best(work) / num * 1e9)
@@ -386,19 +382,19 @@ def main() -> int:
     table = Table()
     otc, slow = bitcoin_otc(), None
     if otc is not None:
-        slow = measure_graph(table, "bitcoin-otc", otc, 10 * TASK)
+        slow = measure_graph(table, "bitcoin-otc", otc, 10 * TASK_SIZE)
     graph = power_law(1_500_000)
-    measure_graph(table, "1.5M", graph, 300 * TASK, 16, slow)
+    measure_graph(table, "1.5M", graph, 300 * TASK_SIZE, 16, slow)
     measure_threads(table, graph)
     del graph
     for skew in (0.5, 0.65):
-        measure_graph(table, f"1.5M, skew {skew}", power_law(1_500_000, skew), 300 * TASK, slow=slow)
+        measure_graph(table, f"1.5M, skew {skew}", power_law(1_500_000, skew), 300 * TASK_SIZE, slow=slow)
     measure_hubs(table)
-    measure_graph(table, "hub of 2M", hub(2_000_000, 200_000), 200 * TASK)
+    measure_graph(table, "hub of 2M", hub(2_000_000, 200_000), 200 * TASK_SIZE)
     measure_first_call(table)
     measure_streaming(table)
     if not arguments.quick:
-        measure_graph(table, "20M", power_law(20_000_000), 300 * TASK, slow=slow)
+        measure_graph(table, "20M", power_law(20_000_000), 300 * TASK_SIZE, slow=slow)
     print("missed:", "; ".join(table.missed) or "nothing")
     return 0
 

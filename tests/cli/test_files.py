@@ -184,7 +184,7 @@ def test_walks_with_the_users_ids(run, tmp_path):
     found = json.loads(out)
     assert (found["walks"], found["complete"], found["resumed"]) == (1, True, 0)
     code, out, _ = run("walk", "edges.csv", "--lengths")
-    assert "at most      1 " in out
+    assert "at most      1 nodes" in out
     code, out, _ = run("walk", "edges.csv", "--lengths", "--json")
     assert sum(json.loads(out)["counts"]) == json.loads(out)["starts"] == 6
     for arguments, words in [

@@ -23,7 +23,7 @@ def test_free_lengths_are_those_of_walks_that_nothing_cuts(reach):
     assert report.at_most(3) == pytest.approx(np.mean(lengths <= 3))
     assert report.at_least(3) == pytest.approx(np.mean(lengths >= 3))
     assert report.mean(3, 5) == pytest.approx(np.minimum(lengths[lengths >= 3], 5).mean())
-    assert "at most      1 vertices" in str(report)
+    assert "at most      1 nodes" in str(report)
     assert free_length_distribution(graph, config, 4, num_starts=50, threads=2).num_starts == 50
 
 

@@ -19,7 +19,7 @@ from tadge.errors import ConfigError, InputError
 from tadge.graph import TemporalGraph
 from tadge.walks import PAD, iter_walks, sample_walks, walk_probabilities
 from tadge.walks import index as index_module
-from tadge.walks import team as team_module
+from tadge.walks import pool as pool_module
 
 FIELDS = ("nodes", "tov", "toe", "events", "lengths", "starts")
 
@@ -116,7 +116,7 @@ def test_threads_tasks_and_chunks_do_not_show(reach, direction, monkeypatch):
     expected = sample_walks(graph, config, 7, threads=1)
     assert len(expected) > 10_000
     for threads, rows in ((1, 33), (2, 1_000), (4, 500), (4, 1 << 14)):
-        monkeypatch.setattr(team_module, "TASK_ROWS", rows)
+        monkeypatch.setattr(pool_module, "TASK_ROWS", rows)
         assert same(sample_walks(graph, config, 7, threads=threads), expected)
         parts = glued(iter_walks(graph, config, 7, threads=threads, chunk=777))
         assert all(np.array_equal(parts[n], getattr(expected, n), equal_nan=n in ("tov", "toe")) for n in FIELDS)
@@ -304,7 +304,7 @@ def test_bad_input_is_one_sentence():
     with pytest.raises(InputError, match="nothing to walk on; expected events with a ToE; found none"):
         sample_walks(no_toe)
     short = TemporalGraph.from_arrays([0, 1], [1, 0], [0, 1], unit="days")
-    with pytest.raises(InputError, match="no walk is long enough; expected walks of at least 3 vertices; found none"):
+    with pytest.raises(InputError, match="no walk is long enough; expected walks of at least 3 nodes; found none"):
         sample_walks(short)
     with pytest.raises(InputError, match="no walk is long enough"):
         list(iter_walks(short))

@@ -22,11 +22,7 @@ from tadge.io.vectors import FORMS, match_vectors, read_vectors
 from tadge.seeding import check_seed, stream
 
 METHODS = ("deepwalk", "node2vec", "line", "random")
-WALKS_PER_NODE, LENGTH, WINDOW = (
-    10,
-    40,
-    5,
-)  # walks from every node, nodes in a walk, most steps between the ends of a pair
+WALKS_PER_NODE, LENGTH, WINDOW = 10, 40, 5  # LENGTH: nodes in a walk; WINDOW: most steps between the ends of a pair
 P, Q = 1.0, 0.5  # node2vec: a walk goes back as readily as to a common neighbour, and twice as readily further out
 DRAWS_PER_LINK = 200  # LINE: draws per link and order
 NOISE = 0.75  # negatives are drawn in proportion to this power of how often a node is seen

@@ -1,13 +1,11 @@
-"""Compiled loops that build the index of the walks, in time linear in the events; `lists` goes on for reach "future".
+"""Compiled loops that build the index of reach "occurrence" in time linear in the events; `lists` has reach "future".
 
-Axes: E events in order of time, N nodes, O occurrences (node, ToV), M links. A link is an event with a ToE, read in one
-direction: it hangs on the occurrence (target, latest ToV before the event) and leads to the occurrence (source, time
-of the event). A directed event makes one link, an undirected one up to two.
+Axes: E events in order of time, N nodes, O occurrences (node, ToV), M links; see `tadge.graph.links`.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -16,13 +14,38 @@ from tadge.arrays import Days, Ints, Nodes
 from tadge.graph.links import Positions
 from tadge.walks.layout import BIG, Records
 
-DEGREE, SO_FAR, UNIFORM = 0, 1, 2
 _NUDGE = 2.0**-36  # the weight of bit 16 of a float, at most
+
+
+class WeightedLinks(NamedTuple):
+    """Hold the links that walks step over, with the centrality that each leads to.
+
+    Attributes:
+        event: (M,) the event of each link.
+        origin: (M,) the occurrence it comes from.
+        arrival: (M,) the occurrence it leads to.
+        weight: (M,) centrality of the node that a step over it leads to.
+        node: (O,) node of every occurrence.
+        start: (N+1,) where the occurrences of each node begin.
+        tov: (O,) time of every occurrence.
+    """
+
+    event: Positions
+    origin: Positions
+    arrival: Positions
+    weight: Ints
+    node: Nodes
+    start: Ints
+    tov: Days
+
+    def reversed(self) -> WeightedLinks:
+        """Swap where links come from and lead to."""
+        return self._replace(origin=self.arrival, arrival=self.origin)
 
 
 @numba.njit(cache=True)
 def match_times(start: Ints, tov: Days, other_start: Ints, other_tov: Days) -> Ints:
-    """Find every occurrence of one graph in another one of the same nodes, (O,); -1 where it is not there."""
+    """Find every occurrence of one graph in another one of the same nodes, (O,); -1 where there is none."""
     place = np.full(tov.size, -1, np.int64)
     for v in range(start.size - 1):
         i = other_start[v]
@@ -54,18 +77,12 @@ def degrees_so_far(src: Nodes, dst: Nodes, time: Days, num_nodes: int) -> tuple[
 
 
 @numba.njit(cache=True)
-def link_weights(
-    kind: int, into: Positions, event: Positions, node_of: Nodes, src: Nodes, degree: Ints, of_src: Ints, of_dst: Ints
-) -> Ints:
-    """Return the centrality of the node each link leads a walker to, (M,)."""
-    weight = np.ones(into.size, np.int64)
-    for m in range(into.size):
-        node = node_of[into[m]]
-        if kind == DEGREE:
-            weight[m] = degree[node]
-        elif kind == SO_FAR:
-            weight[m] = of_src[event[m]] if src[event[m]] == node else of_dst[event[m]]
-    return weight
+def values_of_nodes(value: Ints, node: Nodes, occurrence: Positions) -> Ints:
+    """Return the value of the node of every occurrence, (M,); `value` is (N,), `node` (O,)."""
+    values = np.empty(occurrence.size, np.int64)
+    for m in range(occurrence.size):
+        values[m] = value[node[occurrence[m]]]
+    return values
 
 
 @numba.njit(cache=True)
@@ -79,35 +96,23 @@ def group_starts(key: Positions, num_groups: int) -> Positions:
     return first
 
 
-# -- reach "occurrence" -----------------------------------------------------------------------------------------------
-
-
 @numba.njit(cache=True)
-def fill_steps(
-    steps: Records,
-    first: Positions,
-    big: Positions,
-    out_of: Positions,
-    into: Positions,
-    event: Positions,
-    weight: Ints,
-    node_of: Nodes,
-    tov: Days,
-) -> None:
-    """Group the links by the occurrence they go out of, and fill both halves of their records."""
-    pull = np.empty(out_of.size, np.float64)
+def fill_steps(steps: Records, first: Positions, big: Positions, links: WeightedLinks) -> None:
+    """Group the links by their origin, and fill both halves of their records."""
+    origin, tov = links.origin, links.tov
+    weight = np.empty(origin.size, np.float64)
     at = first.copy()
-    for m in range(out_of.size):
-        slot = at[out_of[m]]
-        at[out_of[m]] = slot + 1
-        o = into[m]
+    for m in range(origin.size):
+        slot = at[origin[m]]
+        at[origin[m]] = slot + 1
+        o = links.arrival[m]
         count = first[o + 1] - first[o]
         step = steps[slot]
-        step.time, step.node, step.event, step.first = tov[o], node_of[o], event[m], first[o]
+        step.time, step.node, step.event, step.first = tov[o], links.node[o], links.event[m], first[o]
         step.threshold = 2.0
         step.count = count if count < BIG else BIG + np.searchsorted(big, o)
         step.alias = slot
-        pull[slot] = weight[m]
+        weight[slot] = links.weight[m]
 
     most: Any = 0
     for o in range(first.size - 1):
@@ -117,16 +122,16 @@ def fill_steps(
     for o in range(first.size - 1):
         begin, end = np.int64(first[o]), np.int64(first[o + 1])
         if end - begin > 1:
-            _weigh(steps, pull, begin, end, tov[o], share)
+            _weigh(steps, weight, begin, end, tov[o], share)
             _fill_alias(steps, begin, end, share, light, heavy)
 
 
 @numba.njit(cache=True)
-def _weigh(steps: Records, pull: Days, begin: int, end: int, t: float, share: Days) -> None:
+def _weigh(steps: Records, centrality: Days, begin: int, end: int, t: float, share: Days) -> None:
     """Put n times the probability of each of n candidates (Eq. 1, normalised) into share[:n].
 
-    The sum of the other deltas is the sum of all less one's own. That cancels only for the largest delta, because every
-    other is at most half of the sum; so the largest gets its own sum.
+    The sum of the other deltas is the total minus a candidate's delta. That loses precision for the largest delta only,
+    because every other is at most half of the total; so the others of the largest are summed directly.
     """
     largest = begin
     for i in range(begin, end):
@@ -140,7 +145,7 @@ def _weigh(steps: Records, pull: Days, begin: int, end: int, t: float, share: Da
     norm, low = 0.0, 0.0
     for i in range(begin, end):
         rest = others if i == largest else total - abs(steps[i].time - t)
-        weight = pull[i] * rest
+        weight = centrality[i] * rest
         share[i - begin] = weight
         norm, low = _add(norm, low, weight)
     scale = (end - begin) / (norm + low)

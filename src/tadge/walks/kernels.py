@@ -9,7 +9,7 @@ run anywhere.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -26,16 +26,46 @@ from tadge.walks.layout import BIG, MANY, NONE, Records
 LANES = 32  # walkers side by side: enough to hide the latency of memory, few enough for the first-level cache
 FEW_ROUNDS, MANY_ROUNDS = 6, 32  # of the Feistel network; few places need many to be shuffled well
 FEW_BITS = 7
-AHEAD = 16  # starts asked for before they are read
+STARTS_AHEAD = 16  # starts asked for before they are read
 FEW, READY = 64, 128  # starts looked at in one go, and places for those that walks go on from
-ROW, SLOT, AT = range(3)  # what is kept of a lane in the default reach; of a start the first two
-HERE, DRAWN, PART, OFFSET, PLACE, DRAWS = range(1, 7)  # in the other one, after the row; of a start the first four
-TAKEN = -1.0  # a toss below every bound
+ROW, SLOT, AT = range(3)  # columns of a lane's state in the default reach; of a start the first two
+HERE, DRAWN, PART, PART_OFFSET, STEP_AT, NUM_DRAWS = range(1, 7)  # in reach "future"; of a start the first four
+TAKEN = -1.0  # a height below every bound: the draw always stays
+
+
+class Task(NamedTuple):
+    """Hold a run of consecutive walks, and the rows that are filled with them.
+
+    Attributes:
+        starts: (T,) occurrences to walk from.
+        key: of the random stream of the steps.
+        number: walk number of the first start; the others follow.
+        max_length: nodes at which walks are cut.
+        cells: (T + 1 or more, width) the steps of every walk; the event of the first is not set.
+        length: (T + 1 or more,) nodes in every walk. The last row is scratch space.
+    """
+
+    starts: Ints
+    key: np.uint64
+    number: int
+    max_length: int
+    cells: Records
+    length: Ints
+
+
+class WalkArrays(NamedTuple):
+    """Hold walks one per row, padded at the end: the arrays of `Walks`."""
+
+    nodes: Nodes
+    tov: Days
+    events: Ints
+    lengths: Ints
+    starts: Ints
 
 
 @intrinsic
 def scale_to(typing_context: Any, bits: Any, size: Any) -> Any:
-    """Return the upper half of the 128-bit product: a uniform whole number below `size` from 64 uniform bits."""
+    """Return the upper half of the 128-bit product: a uniform integer below `size` from 64 uniform bits."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         wide = ir.IntType(128)
@@ -46,16 +76,16 @@ def scale_to(typing_context: Any, bits: Any, size: Any) -> Any:
 
 
 @intrinsic
-def pick(typing_context: Any, condition: Any, one: Any, other: Any) -> Any:
-    """Return `one` where the condition holds, else `other`, without a branch: both are there already."""
-    if one != other:
+def select(typing_context: Any, condition: Any, first: Any, second: Any) -> Any:
+    """Return `first` where the condition holds, else `second`, without a branch: both are computed."""
+    if first != second:
         return None
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         holds = context.cast(builder, arguments[0], signature.args[0], types.boolean)
         return builder.select(holds, *arguments[1:])
 
-    return one(condition, one, other), codegen
+    return first(condition, first, second), codegen
 
 
 # -- starts -----------------------------------------------------------------------------------------------------------
@@ -106,33 +136,24 @@ def _choose(key: np.uint64, place: int, first: int, count: int) -> tuple[Any, fl
 
 
 @numba.njit(cache=True, nogil=True)
-def walk_steps(
-    steps: Records,
-    big_count: Ints,
-    occurrences: Records,
-    starts: Ints,
-    key: np.uint64,
-    number: int,
-    max_length: int,
-    cells: Records,
-    length: Ints,
-) -> None:
+def walk_steps(steps: Records, big_count: Ints, occurrences: Records, task: Task) -> None:
     """Walk from every start, (T,), in the default reach; the walks are cut at max_length.
 
     A step touches the record of the column drawn and, where the coin says so, that of its alias. The rows are
-    (more than T, width): lanes without a start left walk on in the last one, which nobody looks at.
+    (more than T, width): lanes without a start left walk on in the last one, which is scratch space.
     """
+    starts, key, number, max_length, cells, length = task
     num, width = starts.size, cells.shape[1]
-    base, size = np.uintp(steps.ctypes.data), np.uintp(32)
+    base, starts_base, size = np.uintp(steps.ctypes.data), np.uintp(occurrences.ctypes.data), np.uintp(32)
     ready, coins, keys = np.empty((READY, 2), np.int64), np.empty(READY), np.empty(READY, np.uint64)
-    spots, coin, of_walk = np.empty((LANES, 3), np.int64), np.zeros(LANES), np.full(LANES, key)
-    spots[:, ROW], spots[:, SLOT], spots[:, AT] = length.size - 1, 0, max_length - 1
+    lanes, coin, of_walk = np.empty((LANES, 3), np.int64), np.zeros(LANES), np.full(LANES, key)
+    lanes[:, ROW], lanes[:, SLOT], lanes[:, AT] = length.size - 1, 0, max_length - 1
     lives: Any = 0
     looked = fresh = done = 0
     while looked < num or done < lives:
         while looked < num and lives < fresh + LANES:  # make the first draw of a few more walks
             for i in range(looked, min(looked + FEW, num)):
-                prefetch(np.uintp(occurrences.ctypes.data) + np.uintp(16) * np.uintp(starts[min(i + AHEAD, num - 1)]))
+                prefetch(starts_base + np.uintp(16) * np.uintp(starts[min(i + STARTS_AHEAD, num - 1)]))
                 start, new = np.uintp(starts[i]), np.uintp(lives & (READY - 1))
                 here, cell = occurrences[start], cells[i, 0]
                 cell.time, cell.node, length[i] = here.time, here.node, 1
@@ -144,14 +165,14 @@ def walk_steps(
         new = np.uintp(lives & (READY - 1))  # what lanes get when there is nothing left to walk
         ready[new, ROW], ready[new, SLOT], coins[new] = length.size - 1, 0, 0.0
         for lane in range(LANES):  # the column drawn, or its alias
-            slot = spots[lane, SLOT]
+            slot = lanes[lane, SLOT]
             step = steps[np.uintp(slot)]
-            slot = pick(coin[lane] < step.threshold, slot, np.int64(step.alias))
-            spots[lane, SLOT] = slot
+            slot = select(coin[lane] < step.threshold, slot, np.int64(step.alias))
+            lanes[lane, SLOT] = slot
             prefetch(base + size * np.uintp(slot))
         for lane in range(LANES):  # step over it, and draw the next
-            step = steps[np.uintp(spots[lane, SLOT])]
-            row, at = np.uintp(spots[lane, ROW]), spots[lane, AT]
+            step = steps[np.uintp(lanes[lane, SLOT])]
+            row, at = np.uintp(lanes[lane, ROW]), lanes[lane, AT]
             if at < width:
                 cell = cells[row, np.uintp(at)]
                 cell.time, cell.node, cell.event = step.time, step.node, step.event
@@ -162,11 +183,11 @@ def walk_steps(
                 options = big_count[options - BIG]
             over, new = (options == 0) | (at == max_length), np.uintp(fresh & (READY - 1))
             done += over & (row < np.uintp(num))
-            slot, toss = _choose(of_walk[lane], at, np.int64(step.first), options)
-            slot = pick(over, ready[new, SLOT], slot)
-            spots[lane, ROW], spots[lane, AT] = pick(over, ready[new, ROW], np.int64(row)), pick(over, 1, at)
-            spots[lane, SLOT], coin[lane] = slot, pick(over, coins[new], toss)
-            of_walk[lane] = pick(over, keys[new], of_walk[lane])
+            slot, next_coin = _choose(of_walk[lane], at, np.int64(step.first), options)
+            slot = select(over, ready[new, SLOT], slot)
+            lanes[lane, ROW], lanes[lane, AT] = select(over, ready[new, ROW], np.int64(row)), select(over, 1, at)
+            lanes[lane, SLOT], coin[lane] = slot, select(over, coins[new], next_coin)
+            of_walk[lane] = select(over, keys[new], of_walk[lane])
             fresh += over & (fresh < lives)
             prefetch(base + size * np.uintp(slot))
 
@@ -187,151 +208,133 @@ def _search(masses: Ints, low: int, high: int, point: int) -> int:
 
 
 @numba.njit(cache=True, inline="always")
-def _toss(here: Any, key: np.uint64, draws: int) -> tuple[float, Any, Any, Any]:
-    """Draw from the candidates that an entry tells of: the last one, or a point of the others' mass.
+def _draw_entry(here: Any, key: np.uint64, draws: int) -> tuple[float, Any, Any, Any]:
+    """Draw from the candidates after an entry: the last one, or a point of the others' mass.
 
     Returns:
-        height: TAKEN where the last one is drawn; else what the weight of the one drawn has to reach for it to stay.
+        height: TAKEN where the last one is drawn; else the weight that the one drawn needs to stay.
         drawn: the last one, or -1.
-        part: of the guide, where it is to be asked.
+        part: of the guide, where it is needed.
         offset: of the point within that part.
     """
     bound, shift = here.rest * here.most, np.int64(here.shift)
     height = unit(draw(key, draws)) * (bound + here.last)
     point = here.mass + np.int64(scale_to(draw(key, draws + 1), np.uint64(here.rest)))
     inner = height < bound
-    part, offset = pick(inner, np.int64(here.guide) + (point >> shift), 0), point & ((1 << shift) - 1)
-    return pick(inner, height, TAKEN), pick(inner, -1, np.int64(here.end)), part, offset
+    part, offset = select(inner, np.int64(here.guide) + (point >> shift), 0), point & ((1 << shift) - 1)
+    return select(inner, height, TAKEN), select(inner, -1, np.int64(here.end)), part, offset
 
 
 @numba.njit(cache=True, nogil=True)
-def walk_later(
-    opening: Positions,
-    later: Records,
-    guide: Records,
-    masses: Ints,
-    starts: Ints,
-    key: np.uint64,
-    number: int,
-    max_length: int,
-    cells: Records,
-    length: Ints,
-) -> None:
+def walk_later(opening: Positions, later: Records, guide: Records, masses: Ints, task: Task) -> None:
     """Walk from every start, (T,), over all later events; the walks are cut at max_length.
 
     Eq. 1 as it stands: an entry is drawn by centrality and stays in proportion to 1 - delta / sum of delta, the first
     one for sure; else the draw is made again. All but the last stay at least every second time, so the last gets its
     exact weight in the draw and always stays. A step touches a guide entry and the entry drawn, which also tells what
     can be drawn next: two cache lines, and one more where the guide leaves a choice. What differs from lane to lane is
-    picked, not branched on: no predictor could know it. The rows are as in `walk_steps`.
+    selected, not branched on: no predictor could know it. The rows are as in `walk_steps`.
     """
+    starts, key, number, max_length, cells, length = task
     num, width = starts.size, cells.shape[1]
-    base, size = np.uintp(later.ctypes.data), np.uintp(64)
+    base, opening_base, size = np.uintp(later.ctypes.data), np.uintp(opening.ctypes.data), np.uintp(64)
     guide_base, masses_base = np.uintp(guide.ctypes.data), np.uintp(masses.ctypes.data)
     ready, heights, keys = np.empty((READY, 5), np.int64), np.empty(READY), np.empty(READY, np.uint64)
-    spots, height, of_walk = np.empty((LANES, 8), np.int64), np.full(LANES, TAKEN), np.full(LANES, key)
-    spots[:] = 0
-    spots[:, ROW], spots[:, PLACE] = length.size - 1, max_length - 1
+    lanes, height, of_walk = np.empty((LANES, 8), np.int64), np.full(LANES, TAKEN), np.full(LANES, key)
+    lanes[:] = 0
+    lanes[:, ROW], lanes[:, STEP_AT] = length.size - 1, max_length - 1
     unsure = np.empty(LANES, np.int64)
     lives: Any = 0
     looked = fresh = done = 0
     while looked < num or done < lives:
         while looked < num and lives < fresh + LANES:  # make the first draw of a few more walks
             for i in range(looked, min(looked + FEW, num)):
-                prefetch(np.uintp(opening.ctypes.data) + np.uintp(4) * np.uintp(starts[min(i + 2 * AHEAD, num - 1)]))
-                prefetch(base + size * np.uintp(opening[np.uintp(starts[min(i + AHEAD, num - 1)])]))
+                prefetch(opening_base + np.uintp(4) * np.uintp(starts[min(i + 2 * STARTS_AHEAD, num - 1)]))
+                prefetch(base + size * np.uintp(opening[np.uintp(starts[min(i + STARTS_AHEAD, num - 1)])]))
                 place = np.int64(opening[np.uintp(starts[i])])
                 here, cell, new = later[np.uintp(place)], cells[i, 0], np.uintp(lives & (READY - 1))
                 cell.time, cell.node, length[i] = here.time, here.node, 1
                 keys[new] = walk_key(key, number + i)
-                heights[new], drawn, part, offset = _toss(here, keys[new], 0)
+                heights[new], drawn, part, offset = _draw_entry(here, keys[new], 0)
                 ready[new, ROW], ready[new, HERE] = i, place
-                ready[new, DRAWN], ready[new, PART], ready[new, OFFSET] = drawn, part, offset
+                ready[new, DRAWN], ready[new, PART], ready[new, PART_OFFSET] = drawn, part, offset
                 lives += here.end != NONE
             looked = min(looked + FEW, num)
         new = np.uintp(lives & (READY - 1))  # what lanes get when there is nothing left to walk
         ready[new], heights[new], ready[new, ROW] = 0, TAKEN, length.size - 1
         many = 0
         for lane in range(LANES):  # ask the guide which entry the point drawn belongs to
-            hint, drawn = guide[np.uintp(spots[lane, PART])], spots[lane, DRAWN]
+            hint, drawn = guide[np.uintp(lanes[lane, PART])], lanes[lane, DRAWN]
             asked, first = drawn < 0, np.int64(hint.entry)
             choice = asked & (first >= MANY)
             first &= MANY - 1
-            drawn = pick(asked, first + (spots[lane, OFFSET] >= np.int64(hint.split)), drawn)
-            spots[lane, DRAWN], unsure[many] = drawn, lane
+            drawn = select(asked, first + (lanes[lane, PART_OFFSET] >= np.int64(hint.split)), drawn)
+            lanes[lane, DRAWN], unsure[many] = drawn, lane
             many += choice
-            prefetch(pick(choice, masses_base + np.uintp(8) * np.uintp(first + 1), base + size * np.uintp(drawn)))
+            prefetch(select(choice, masses_base + np.uintp(8) * np.uintp(first + 1), base + size * np.uintp(drawn)))
         for k in range(many):  # search where it leaves a choice
             lane = unsure[k]
-            part, here = spots[lane, PART], later[np.uintp(spots[lane, HERE])]
+            part, here = lanes[lane, PART], later[np.uintp(lanes[lane, HERE])]
             of_list, shift = part - np.int64(here.guide), np.int64(here.shift)
             final = of_list == (masses[here.end] - 1) >> shift
             high = np.int64(here.end) - 1 if final else np.int64(guide[part + 1].entry) & (MANY - 1)
-            point = (of_list << shift) + spots[lane, OFFSET]
+            point = (of_list << shift) + lanes[lane, PART_OFFSET]
             drawn = _search(masses, np.int64(guide[part].entry) & (MANY - 1), high, point)
-            spots[lane, DRAWN] = drawn
+            lanes[lane, DRAWN] = drawn
             prefetch(base + size * np.uintp(drawn))
         for lane in range(LANES):  # step over the entry drawn, unless it does not stay; then draw from where one is
-            row, at, drawn = np.uintp(spots[lane, ROW]), spots[lane, PLACE], spots[lane, DRAWN]
-            entry, here = later[np.uintp(drawn)], later[np.uintp(spots[lane, HERE])]
+            row, at, drawn = np.uintp(lanes[lane, ROW]), lanes[lane, STEP_AT], lanes[lane, DRAWN]
+            entry, here = later[np.uintp(drawn)], later[np.uintp(lanes[lane, HERE])]
             if at < width:
                 cell = cells[row, np.uintp(at)]
                 cell.time, cell.node, cell.event = entry.time, entry.node, entry.event
             stays = height[lane] < here.rest * (here.total - (entry.time - here.time))
             at += stays
             length[row] = at
-            place, draws = pick(stays, drawn, spots[lane, HERE]), spots[lane, DRAWS]
+            place, draws = select(stays, drawn, lanes[lane, HERE]), lanes[lane, NUM_DRAWS]
             here = later[np.uintp(place)]
             over = stays & ((here.end == NONE) | (at == max_length))
             done += over & (row < np.uintp(num))
-            high, drawn, part, offset = _toss(here, of_walk[lane], draws)
+            high, drawn, part, offset = _draw_entry(here, of_walk[lane], draws)
             new = np.uintp(fresh & (READY - 1))
-            drawn, part = pick(over, ready[new, DRAWN], drawn), pick(over, ready[new, PART], part)
-            spots[lane, ROW], spots[lane, PLACE] = pick(over, ready[new, ROW], np.int64(row)), pick(over, 1, at)
-            spots[lane, HERE], spots[lane, DRAWS] = pick(over, ready[new, HERE], place), pick(over, 2, draws + 2)
-            spots[lane, DRAWN], spots[lane, PART] = drawn, part
-            spots[lane, OFFSET] = pick(over, ready[new, OFFSET], offset)
-            height[lane], of_walk[lane] = pick(over, heights[new], high), pick(over, keys[new], of_walk[lane])
+            drawn, part = select(over, ready[new, DRAWN], drawn), select(over, ready[new, PART], part)
+            lanes[lane, ROW], lanes[lane, STEP_AT] = select(over, ready[new, ROW], np.int64(row)), select(over, 1, at)
+            lanes[lane, HERE] = select(over, ready[new, HERE], place)
+            lanes[lane, NUM_DRAWS] = select(over, 2, draws + 2)
+            lanes[lane, DRAWN], lanes[lane, PART] = drawn, part
+            lanes[lane, PART_OFFSET] = select(over, ready[new, PART_OFFSET], offset)
+            height[lane], of_walk[lane] = select(over, heights[new], high), select(over, keys[new], of_walk[lane])
             fresh += over & (fresh < lives)
             asked, reached = guide_base + np.uintp(8) * np.uintp(part), base + size * np.uintp(drawn)
-            prefetch(pick(drawn < 0, asked, reached))
+            prefetch(select(drawn < 0, asked, reached))
 
 
 # -- reach "future", backward -----------------------------------------------------------------------------------------
 
 
 @numba.njit(cache=True, nogil=True)
-def walk_earlier(
-    earlier: Records,
-    sums: Records,
-    occurrences: Records,
-    starts: Ints,
-    key: np.uint64,
-    number: int,
-    max_length: int,
-    cells: Records,
-    length: Ints,
-) -> None:
+def walk_earlier(earlier: Records, sums: Records, occurrences: Records, task: Task) -> None:
     """Walk back from every start, (T,), to any earlier occurrence of what was linked to; rows are (T, width).
 
     As in `walk_later`, a candidate is drawn by centrality and stays with probability 1 - delta / sum of delta; the one
     furthest back gets its exact weight in the draw.
     """
+    starts, key, number, max_length, cells, length = task
     width = cells.shape[1]
     for i in range(starts.size):
         o = starts[i]
         cell = cells[i, 0]
         cell.time, cell.node = occurrences[o].time, occurrences[o].node
-        of_walk, at, tosses = walk_key(key, number + i), 1, 0
+        of_walk, at, draws = walk_key(key, number + i), 1, 0
         while at < max_length and occurrences[o].first < occurrences[o + 1].first:
             of_all = sums[o]
             link = np.int64(of_all.furthest)
             back, end = np.int64(earlier[link].oldest), np.int64(occurrences[o + 1].first) - 1
-            spots = np.int64(earlier[end].newest) - np.int64(earlier[end].oldest) + (end != link)
-            mass = earlier[end].mass + earlier[end].weight * spots
-            toss = unit(draw(of_walk, tosses)) * (mass + earlier[link].weight * (of_all.others / of_all.total))
-            if toss < mass:
-                point = np.int64(scale_to(draw(of_walk, tosses + 1), np.uint64(mass)))
+            landings = np.int64(earlier[end].newest) - np.int64(earlier[end].oldest) + (end != link)
+            mass = earlier[end].mass + earlier[end].weight * landings
+            height = unit(draw(of_walk, draws)) * (mass + earlier[link].weight * (of_all.others / of_all.total))
+            if height < mass:
+                point = np.int64(scale_to(draw(of_walk, draws + 1), np.uint64(mass)))
                 link = np.int64(occurrences[o].first)
                 while link < end:
                     middle = (link + end + 1) >> 1
@@ -340,9 +343,9 @@ def walk_earlier(
                     else:
                         end = middle - 1
                 back = np.int64(earlier[link].newest) - (point - earlier[link].mass) // earlier[link].weight
-            tosses += 2
+            draws += 2
             delta = occurrences[o].time - occurrences[back].time
-            if toss < mass and toss / mass * of_all.total >= of_all.total - delta:
+            if height < mass and height / mass * of_all.total >= of_all.total - delta:
                 continue
             if at < width:
                 cell = cells[i, at]
@@ -356,29 +359,19 @@ def walk_earlier(
 
 
 @numba.njit(cache=True, nogil=True)
-def keep_rows(
-    cells: Records,
-    length: Ints,
-    starts: Ints,
-    kept: Ints,
-    backward: bool,
-    first: int,
-    nodes: Nodes,
-    tov: Days,
-    events: Ints,
-    lengths: Ints,
-    begun: Ints,
-) -> None:
+def keep_rows(task: Task, kept: Ints, backward: bool, first: int, out: WalkArrays) -> None:
     """Copy some rows of a task, (K,), to row `first` of the output and on, padded, times ascending."""
+    starts, _, _, _, cells, length = task
+    nodes, tov, events, lengths, begun = out
     width = nodes.shape[1]
-    for out in range(first, first + kept.size):
-        i = kept[out - first]
+    for row in range(first, first + kept.size):
+        i = kept[row - first]
         n = length[i]
         for j in range(n):
             cell = cells[i, n - 1 - j if backward else j]
-            nodes[out, j], tov[out, j] = cell.node, cell.time
-        events[out, 0] = PAD
+            nodes[row, j], tov[row, j] = cell.node, cell.time
+        events[row, 0] = PAD
         for j in range(1, n):
-            events[out, j] = cells[i, n - j if backward else j].event
-        nodes[out, n:width], tov[out, n:width], events[out, n:width] = PAD, np.nan, PAD
-        lengths[out], begun[out] = n, starts[i]
+            events[row, j] = cells[i, n - j if backward else j].event
+        nodes[row, n:width], tov[row, n:width], events[row, n:width] = PAD, np.nan, PAD
+        lengths[row], begun[row] = n, starts[i]

@@ -21,7 +21,7 @@ class LengthReport:
     """Hold the lengths of free walks, the short ones included.
 
     Attributes:
-        counts: (longest + 1,) int64, walks of each number of vertices.
+        counts: (longest + 1,) int64, walks of each number of nodes.
         config: how they were walked; its lengths and number of walks were not looked at.
         seed: with what seed.
     """
@@ -37,19 +37,19 @@ class LengthReport:
 
     @property
     def longest(self) -> int:
-        """Return the most vertices any of them had."""
+        """Return the most nodes any of them had."""
         return self.counts.size - 1
 
     def at_most(self, length: int) -> float:
-        """Return the share of walks with at most this many vertices."""
+        """Return the share of walks with at most this many nodes."""
         return float(self.counts[: length + 1].sum() / self.num_starts)
 
     def at_least(self, length: int) -> float:
-        """Return the share of walks with at least this many vertices: the starts that give such a walk."""
+        """Return the share of walks with at least this many nodes: the starts that give such a walk."""
         return float(self.counts[length:].sum() / self.num_starts)
 
     def mean(self, min_length: int = 1, max_length: int | None = None) -> float:
-        """Return the mean vertices of the walks with at least `min_length`, counted as `max_length` where longer."""
+        """Return the mean nodes of the walks with at least `min_length`, counted as `max_length` where longer."""
         counts = self.counts[min_length:]
         lengths = np.minimum(np.arange(min_length, self.counts.size), max_length or self.longest)
         return float((counts * lengths).sum() / counts.sum()) if counts.sum() else float("nan")
@@ -57,7 +57,7 @@ class LengthReport:
     def __str__(self) -> str:
         lines = [f"free walks from {self.num_starts:,} starts ({self.config.reach}, {self.config.direction})"]
         shown = [n for n in (1, 2, 3, 4, 5, 7, 10, 20, 50, 100, 1_000) if n < self.longest] + [self.longest]
-        lines += [f"  at most {n:>6,} vertices  {self.at_most(n):8.3%}" for n in shown]
+        lines += [f"  at most {n:>6,} nodes  {self.at_most(n):8.3%}" for n in shown]
         least, cut = self.config.min_length, self.config.max_length
         line = f"  {self.at_least(least):.1%} have at least {least}"
         if self.counts[least:].any():

@@ -1,4 +1,4 @@
-"""Compiled loops that build the index of the reach "future", in time linear in the events; axes as in `build`."""
+"""Compiled loops that build the index of reach "future" in time linear in the events; axes as in `build`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Any
 import numba
 import numpy as np
 
-from tadge.arrays import Days, Ints, Nodes
+from tadge.arrays import Days, Ints
 from tadge.graph.links import Positions
+from tadge.walks.build import WeightedLinks
 from tadge.walks.layout import GUIDE, MANY, NONE, Records
 
 _GUIDE = numba.from_dtype(GUIDE)
@@ -18,27 +19,28 @@ _GUIDE = numba.from_dtype(GUIDE)
 
 
 @numba.njit(cache=True)
-def open_lists(hang: Positions, lead: Positions, node_of: Nodes, num_nodes: int) -> tuple[Ints, Positions, int]:
+def open_lists(links: WeightedLinks) -> tuple[Ints, Positions, int]:
     """Lay out the lists of links into each node, in order of time.
 
     Returns:
         first: (N+1,), where each list begins.
-        opening: (O,), the first entry that leads to each occurrence; those that none leads to get entries behind all
+        opening: (O,), the first entry that leads to each occurrence; an occurrence without one gets an entry behind all
             lists.
         size: entries in all.
     """
-    first = np.zeros(num_nodes + 1, np.int64)
-    for m in range(hang.size):
-        first[node_of[hang[m]] + 1] += 1
-    for v in range(num_nodes):
+    origin, arrival, node = links.origin, links.arrival, links.node
+    first = np.zeros(links.start.size, np.int64)
+    for m in range(origin.size):
+        first[node[origin[m]] + 1] += 1
+    for v in range(first.size - 1):
         first[v + 1] += first[v]
-    opening, at = np.full(node_of.size, NONE, np.uint32), first[:-1].copy()
-    for m in range(hang.size):
-        v = node_of[hang[m]]
-        opening[lead[m]] = min(opening[lead[m]], np.uint32(at[v]))
+    opening, at = np.full(node.size, NONE, np.uint32), first[:-1].copy()
+    for m in range(origin.size):
+        v = node[origin[m]]
+        opening[arrival[m]] = min(opening[arrival[m]], np.uint32(at[v]))
         at[v] += 1
-    size: Any = hang.size
-    for o in range(node_of.size):
+    size: Any = origin.size
+    for o in range(node.size):
         if opening[o] == NONE:
             opening[o] = size
             size += 1
@@ -46,62 +48,57 @@ def open_lists(hang: Positions, lead: Positions, node_of: Nodes, num_nodes: int)
 
 
 @numba.njit(cache=True)
-def fill_later(
-    later: Records,
-    first: Ints,
-    opening: Positions,
-    event: Positions,
-    hang: Positions,
-    lead: Positions,
-    weight: Ints,
-    node_of: Nodes,
-    start: Ints,
-    tov: Days,
-) -> tuple[Records, Ints]:
+def fill_later(later: Records, first: Ints, opening: Positions, links: WeightedLinks) -> tuple[Records, Ints]:
     """Fill the lists of links into each node.
 
     Returns:
         guide: (G,), per list and part of its mass which entry a point belongs to; see GUIDE.
         masses: (M,), centrality summed over the entries before each one in its list.
     """
-    masses, leads = np.empty(hang.size, np.int64), np.empty(hang.size, np.uint32)
-    at = first[:-1].copy()
-    for m in range(hang.size):
-        v = node_of[hang[m]]
-        i = at[v]
-        at[v] += 1
-        entry = later[i]
-        entry.time, entry.event = tov[lead[m]], event[m]
-        leads[i], masses[i] = lead[m], weight[m]  # sums are made below
+    masses, arrivals = _fill_events(later, first, links)
+    num_nodes = links.start.size - 1
+    shifts, parts = np.zeros(num_nodes, np.int64), np.ones(num_nodes + 1, np.int64)  # entry 0 of the guide is a dummy
     most: Any = 0
-    parts: Any = 1  # of all lists, and one that nobody means
-    for v in range(start.size - 1):
+    for v in range(num_nodes):
         begin, end = first[v], first[v + 1]
         most = max(most, end - begin)
-        shift, count = _cut(masses[begin:end])
-        parts += count
-    guide, spread = np.zeros(parts, _GUIDE), np.empty(most)
-    parts = 1
-    for v in range(start.size - 1):
+        shifts[v], count = _cut(masses[begin:end])
+        parts[v + 1] = parts[v] + count
+    guide, spread = np.zeros(parts[num_nodes], _GUIDE), np.empty(most)
+    for v in range(num_nodes):
         begin, end = first[v], first[v + 1]
-        shift, count = _cut(masses[begin:end])
         end_weight = _sum_list(later, masses, begin, end, spread)
-        _fill_guide(masses, begin, end, shift, guide[parts : parts + count])
-        _fill_occurrences(later, masses, spread, opening, v, begin, end, end_weight, shift, parts, start, tov)
-        parts += count
-    for i in range(hang.size):  # several events of one node at one instant lead to the same occurrence
-        if opening[leads[i]] != i:
-            entry, twin = later[i], later[opening[leads[i]]]
+        _fill_guide(masses, begin, end, shifts[v], guide[parts[v] : parts[v + 1]])
+        of_list = (v, begin, end, end_weight, shifts[v], parts[v])
+        _fill_occurrences(later, masses, spread, opening, of_list, links)
+    for i in range(arrivals.size):  # several events of one node at one instant lead to the same occurrence
+        if opening[arrivals[i]] != i:
+            entry, twin = later[i], later[opening[arrivals[i]]]
             entry.total, entry.most, entry.last, entry.mass = twin.total, twin.most, twin.last, twin.mass
             entry.rest, entry.node, entry.end, entry.guide = twin.rest, twin.node, twin.end, twin.guide
     return guide, masses
 
 
 @numba.njit(cache=True)
+def _fill_events(later: Records, first: Ints, links: WeightedLinks) -> tuple[Ints, Positions]:
+    """Write time and event of every entry; return its centrality and the occurrence it leads to, (M,) each."""
+    weights, arrivals = np.empty(links.origin.size, np.int64), np.empty(links.origin.size, np.uint32)
+    at = first[:-1].copy()
+    for m in range(links.origin.size):
+        v = links.node[links.origin[m]]
+        i = at[v]
+        at[v] += 1
+        entry = later[i]
+        entry.time, entry.event = links.tov[links.arrival[m]], links.event[m]
+        arrivals[i], weights[i] = links.arrival[m], links.weight[m]
+    return weights, arrivals
+
+
+@numba.njit(cache=True)
 def _cut(weights: Ints) -> tuple[int, int]:
     """Cut the mass of a list but its last entry into parts of 1 << shift, at most two per entry: (shift, parts).
 
-    The last entry gets its own weight in every draw: the guide leads to the others only.
+    The last entry gets its exact weight in every draw: the guide leads to the others only.
     """
     if weights.size < 2:
         return 0, 0
@@ -117,7 +114,7 @@ def _sum_list(later: Records, masses: Ints, begin: int, end: int, spread: Days) 
     """Turn the weights of one list into sums, and return the weight of its last entry.
 
     spread[i] is the sum over entry i and all later ones but the last of (their time - this time). It is summed from
-    the end, so nothing ever cancels.
+    the end, so no precision is lost.
     """
     mass: Any = 0
     weight: Any = 0
@@ -135,7 +132,7 @@ def _sum_list(later: Records, masses: Ints, begin: int, end: int, spread: Days) 
 
 @numba.njit(cache=True)
 def _fill_guide(masses: Ints, begin: int, end: int, shift: int, guide: Records) -> None:
-    """Say for every part of a list's mass which entries it leads to."""
+    """Fill the guide of a list: which entries every part of its mass leads to."""
     i, last = begin, end - 1
     for part in range(guide.size):
         low, high = part << shift, (part + 1) << shift
@@ -150,20 +147,15 @@ def _fill_guide(masses: Ints, begin: int, end: int, shift: int, guide: Records) 
 
 @numba.njit(cache=True)
 def _fill_occurrences(
-    later: Records,
-    masses: Ints,
-    spread: Days,
-    opening: Positions,
-    node: int,
-    begin: int,
-    end: int,
-    end_weight: int,
-    shift: int,
-    guide: int,
-    start: Ints,
-    tov: Days,
+    later: Records, masses: Ints, spread: Days, opening: Positions, of_list: tuple[Any, ...], links: WeightedLinks
 ) -> None:
-    """Describe the candidates of every occurrence of a node: what is later in its list."""
+    """Describe the candidates of every occurrence of a node: what is later in its list.
+
+    `of_list` holds the node, where its list begins and ends, the weight of the last entry, and the guide's shift and
+    first part.
+    """
+    node, begin, end, end_weight, shift, guide = of_list
+    start, tov = links.start, links.tov
     i, last = begin, end - 1
     for o in range(start[node], start[node + 1]):
         while i < end and later[i].time <= tov[o]:
@@ -185,32 +177,22 @@ def _fill_occurrences(
 
 
 @numba.njit(cache=True)
-def fill_earlier(
-    earlier: Records,
-    first: Positions,
-    event: Positions,
-    hang: Positions,
-    lead: Positions,
-    weight: Ints,
-    node_of: Nodes,
-    start: Ints,
-    tov: Days,
-    sums: Records,
-) -> None:
+def fill_earlier(earlier: Records, first: Positions, links: WeightedLinks, sums: Records) -> None:
     """Group the links by the occurrence they lead to, and sum up the candidates of each, (O,)."""
+    origin, arrival, node, start, tov = links.origin, links.arrival, links.node, links.start, links.tov
     num = tov.size
     spread = np.zeros(num)  # sum of (ToV - earlier ToV) over the node's earlier ToVs but its first
     for o in range(num):
-        begin = start[node_of[o]]
+        begin = start[node[o]]
         if o > begin:
             spread[o] = spread[o - 1] + (o - 1 - begin) * (tov[o] - tov[o - 1])
     at = first.copy()
-    for m in range(hang.size):
-        slot = at[lead[m]]
-        at[lead[m]] = slot + 1
+    for m in range(origin.size):
+        slot = at[arrival[m]]
+        at[arrival[m]] = slot + 1
         link = earlier[slot]
-        link.event, link.newest, link.oldest = event[m], hang[m], start[node_of[hang[m]]]
-        link.weight = weight[m]
+        link.event, link.newest, link.oldest = links.event[m], origin[m], start[node[origin[m]]]
+        link.weight = links.weight[m]
     for o in range(num):
         begin, end = np.int64(first[o]), np.int64(first[o + 1])
         if begin == end:

@@ -13,12 +13,13 @@ from tadge.arrays import Days, Ints, Nodes
 from tadge.config import Option, WalkConfig
 from tadge.graph import TemporalGraph
 from tadge.seeding import stream
-from tadge.walks.team import Job, Team, lengths_of
+from tadge.walks.kernels import WalkArrays
+from tadge.walks.pool import Job, WalkPool, lengths_of
 
-CHUNK = 100_000
-FREE = 1 << 62  # a length no walk reaches
+WALKS_PER_CHUNK = 100_000
+NO_LIMIT = 1 << 62  # a length no walk reaches
 
-_CHUNK = Option("chunk", int, CHUNK, "walks per chunk", low=1)
+_CHUNK = Option("chunk", int, WALKS_PER_CHUNK, "walks per chunk", low=1)
 _SKIP_WALKS = Option("skip_walks", int, 0, "walks made before", low=0)
 _SKIP_STARTS = Option("skip_starts", int, 0, "starts used for them", low=0)
 
@@ -34,7 +35,7 @@ class Walks:
         tov: (W, L) float64 days, when each was reached; NaN at the end.
         events: (W, L) int64, index of the event stepped over to get here from the place before; PAD at the first place
             and at the end.
-        lengths: (W,) int64, vertices in each walk.
+        lengths: (W,) int64, nodes in each walk.
         starts: (W,) int64, the occurrence (place in `graph.tov_times`) each walk was begun at.
         config: how they were walked.
         seed: with what seed.
@@ -68,7 +69,7 @@ class Walks:
         return replace(self, **arrays)
 
     def __repr__(self) -> str:
-        length = f", {self.lengths.mean():.2f} vertices on average" if len(self) else ""
+        length = f", {self.lengths.mean():.2f} nodes on average" if len(self) else ""
         return f"Walks({len(self):,} walks from {self.starts_used:,} starts{length})"
 
 
@@ -89,7 +90,7 @@ def sample_walks(
     Args:
         graph: the events to walk on; its index is built at the first call and kept with it.
         config: how to walk; `WalkConfig()` by default.
-        seed: a whole number from 0 up.
+        seed: an integer from 0 up.
         starts: begin here instead, in this order: (K,) places in `graph.tov_times`, or a pair of (K,) node numbers and
             (K,) ToVs. Every start is used once, whatever `num_walks` says.
         threads: threads to walk with; one per core by default.
@@ -105,7 +106,7 @@ def iter_walks(
     *,
     starts: Any = None,
     threads: int | None = None,
-    chunk: int = CHUNK,
+    chunk: int = WALKS_PER_CHUNK,
     skip_walks: int = 0,
     skip_starts: int = 0,
 ) -> Iterator[Walks]:
@@ -139,15 +140,15 @@ def walks_from(
 def task_lengths(
     graph: TemporalGraph, config: WalkConfig, seed: int, num_starts: int, threads: int | None
 ) -> Iterator[Ints]:
-    """Yield the lengths of free walks from the first `num_starts` starts, task by task, (T,) each; no row is kept."""
-    return lengths_of(replace(Job.prepare(graph, config, seed, None, threads), max_length=FREE), num_starts)
+    """Yield the lengths of uncut walks from the first `num_starts` starts, task by task, (T,) each; no row is kept."""
+    return lengths_of(replace(Job.prepare(graph, config, seed, None, threads), max_length=NO_LIMIT), num_starts)
 
 
 # -- the work ---------------------------------------------------------------------------------------------------------
 
 
 def _all(job: Job) -> Walks:
-    """Return the walks of a job in one piece; complain where there are none."""
+    """Return the walks of a job in one piece; an error where there are none."""
     chunks = _chunks(job, job.wanted, 0, 0)
     walks = next(chunks)
     chunks.close()
@@ -156,7 +157,7 @@ def _all(job: Job) -> Walks:
 
 
 def _filled(job: Job, chunk: int, made: int, first: int) -> Iterator[Walks]:
-    """Yield chunks that hold something; complain where there never was anything."""
+    """Yield chunks that hold walks; an error where there are none at all."""
     if made >= job.wanted:
         return
     for walks in _chunks(job, chunk, made, first):
@@ -168,28 +169,26 @@ def _filled(job: Job, chunk: int, made: int, first: int) -> Iterator[Walks]:
 
 def _chunks(job: Job, chunk: int, made: int, first: int) -> Generator[Walks]:
     """Yield chunks of the walks that are long enough, at least one; the last may be short or empty."""
-    team = Team(job, first, job.available, job.config.max_length)
+    pool = WalkPool(job, first, job.available, job.config.max_length)
     more = True
     try:
         while more:
-            size = max(0, min(chunk, job.wanted - made, job.available - team.used))
-            arrays = _room(size, job.config.max_length)
-            done = team.fill(arrays, look_on=made + size < job.wanted)  # the last chunk knows that it is the last
+            size = max(0, min(chunk, job.wanted - made, job.available - pool.used))
+            arrays = _empty_arrays(size, job.config.max_length)
+            done = pool.fill(arrays, peek_for_more=made + size < job.wanted)  # the last chunk knows that it is the last
             made += done
             complete = made >= job.wanted
-            more = not complete and team.more()
-            used = team.used if more or complete else job.available
+            more = not complete and pool.more()
+            used = pool.used if more or complete else job.available
             if done < size:
-                arrays = tuple(array[:done].copy() for array in arrays)
-            nodes, tov, events, lengths, starts = arrays
-            note = "" if more or complete else job.note(made)
-            yield Walks(nodes, tov, events, lengths, starts, job.config, job.seed, used, complete, note)
+                arrays = WalkArrays._make(array[:done].copy() for array in arrays)
+            yield Walks(*arrays, job.config, job.seed, used, complete, "" if more or complete else job.note(made))
     finally:
-        team.close()
+        pool.close()
 
 
-def _room(size: int, width: int) -> tuple[Any, ...]:
-    """Make uninitialised arrays for walks, in the order of the fields of `Walks`."""
+def _empty_arrays(size: int, width: int) -> WalkArrays:
+    """Make uninitialised arrays for walks."""
     shape = (size, width)
     rows = np.empty(shape, np.int32), np.empty(shape), np.empty(shape, np.int64)
-    return *rows, np.empty(size, np.int64), np.empty(size, np.int64)
+    return WalkArrays(*rows, np.empty(size, np.int64), np.empty(size, np.int64))

@@ -22,7 +22,7 @@ from tadge.errors import ConfigError, InputError
 from tadge.graph import TemporalGraph
 from tadge.io.export import id_series
 from tadge.storage.atomic import atomic_file
-from tadge.walks.sampler import CHUNK, Walks, iter_walks
+from tadge.walks.sampler import WALKS_PER_CHUNK, Walks, iter_walks
 
 STATE = "state.json"
 
@@ -73,7 +73,7 @@ def write_walks(
     *,
     resume: bool = False,
     threads: int | None = None,
-    chunk: int = CHUNK,
+    chunk: int = WALKS_PER_CHUNK,
     report: Report | None = None,
 ) -> WalkFile:
     """Sample walks into a Parquet file with the user's own ids, in memory for one chunk; interrupted work goes on.
