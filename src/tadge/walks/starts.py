@@ -41,5 +41,5 @@ def _occurrence(graph: TemporalGraph, node: int, t: float, i: int) -> int:
     if at < end and graph.tov_times[at] == t:
         return at
     cure = "graph.tov(node) lists a node's ToVs"
-    found = f"node {graph.ids[node]!r} at {t} (start {i})"
+    found = f"node {graph.ids[node : node + 1].tolist()[0]!r} at {t} (start {i})"
     raise InputError("unknown start", expected="a node and one of its ToVs", found=found, cure=cure, where="starts")
