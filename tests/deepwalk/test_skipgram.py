@@ -50,12 +50,12 @@ def plain_pick(table, bits):
 
 
 def plain_pair(table, context, row, centre, negatives, rate):
-    """Move along the gradient of log s(x c) + sum of log s(-x n); what comes twice is moved twice."""
+    """Move along the gradient of log s(x c) + sum of log s(-x n); what comes twice counts twice."""
     x = table[row].copy()
     targets = [(centre, 1.0), *((v, 0.0) for v in negatives)]
     pulls = [rate * (label - 1 / (1 + math.exp(-float(x @ context[v])))) for v, label in targets]
+    table[row] += sum(pull * context[target] for (target, _), pull in zip(targets, pulls, strict=True))
     for (target, _), pull in zip(targets, pulls, strict=True):
-        table[row] += pull * context[target]
         context[target] += pull * x
 
 
