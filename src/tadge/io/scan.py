@@ -10,15 +10,16 @@ from typing import NamedTuple
 
 import numba
 import numpy as np
-import numpy.typing as npt
 
-Bytes = npt.NDArray[np.uint8]
-Ints = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
+from tadge.arrays import Flags, Ints
+from tadge.io.source import NEWLINE, RETURN, Bytes
 
-NEWLINE, RETURN, SPACE, TAB, ZERO, NINE, PLUS, MINUS = 10, 13, 32, 9, 48, 57, 43, 45
+SPACE, TAB, ZERO, NINE, PLUS, MINUS = 32, 9, 48, 57, 43, 45
 TWO_THREADS = 1 << 24  # bytes from which a second thread pays
 NO_BYTE = 256  # stands for "no such character": no quotes, no comments
+_ROW, _BLANK_LINE, _COMMENT_LINE = range(3)  # kinds of lines
+_QUOTED, _STRAY_QUOTE, _OPEN_QUOTE, _PADDED, _ZERO_LED, _LONGEST_ID, _NUL = range(7)  # places in `seen`
+_NUM_SEEN = 7
 
 
 class Scan(NamedTuple):
@@ -59,13 +60,13 @@ class Scan(NamedTuple):
 
 @numba.njit(cache=True, nogil=True)
 def _line_kind(data: Bytes, i: int, delimiter: int, comment_a: int, comment_b: int) -> int:
-    """Look at the line that starts at i: 0 a row, 1 blank, 2 a comment."""
+    """Tell rows, blank lines and comments apart by the line that starts at i."""
     byte = data[i]
     if byte == comment_a or byte == comment_b:
-        return 2
+        return _COMMENT_LINE
     while i < data.size and (data[i] == SPACE or data[i] == TAB or data[i] == RETURN) and data[i] != delimiter:
         i += 1
-    return 1 if i >= data.size or data[i] == NEWLINE else 0
+    return _BLANK_LINE if i >= data.size or data[i] == NEWLINE else _ROW
 
 
 @numba.njit(cache=True, nogil=True)
@@ -85,25 +86,22 @@ def _note_field(data: Bytes, start: int, end: int, quote: int, is_id: bool, seen
     else:
         head, tail = data[start], data[end - 1]
     if head == SPACE or head == TAB or tail == SPACE or tail == TAB:
-        seen[3] = 1
+        seen[_PADDED] = 1
     if not is_id:
         return
-    seen[5] = max(seen[5], end - start)
+    seen[_LONGEST_ID] = max(seen[_LONGEST_ID], end - start)
     first, more = data[start], end - start > 1
     if (first == ZERO and more and ZERO <= data[start + 1] <= NINE) or first == PLUS:
-        seen[4] = 1
+        seen[_ZERO_LED] = 1
     elif first == MINUS and more and data[start + 1] == ZERO:
-        seen[4] = 1
+        seen[_ZERO_LED] = 1
 
 
 @numba.njit(cache=True, nogil=True)
 def _walk_row(
     data: Bytes, i: int, delimiter: int, quote: int, id_a: int, id_b: int, ordinary: Flags, seen: Ints
 ) -> tuple[int, int, int]:
-    """Pass over one row from i; note what it holds in `seen`; return its end (at its newline), fields and newlines.
-
-    seen: quoted, stray quote, open quote, padded, zero-led, longest id, NUL.
-    """
+    """Pass over one row from i; note what it holds in `seen`; return its end (at its newline), fields and newlines."""
     n = data.size
     fields, newlines, start = 1, 0, i
     in_quotes = False
@@ -120,7 +118,7 @@ def _walk_row(
                     in_quotes = False
                     after = data[i + 1] if i + 1 < n else NEWLINE
                     if after != delimiter and after != NEWLINE and after != RETURN:
-                        seen[1] = 1
+                        seen[_STRAY_QUOTE] = 1
             elif byte == NEWLINE:
                 newlines += 1
             i += 1
@@ -133,59 +131,64 @@ def _walk_row(
                 _note_field(data, start, end, quote, fields - 1 == id_a or fields - 1 == id_b, seen)
             if byte == NEWLINE:
                 if in_quotes:
-                    seen[2] = 1
+                    seen[_OPEN_QUOTE] = 1
                 return i, fields, newlines
             fields += 1
             start = i + 1
         elif byte == quote:
             if i == start:
                 in_quotes = True
-                seen[0] = 1
+                seen[_QUOTED] = 1
             else:
-                seen[1] = 1
+                seen[_STRAY_QUOTE] = 1
         elif byte == 0:
-            seen[6] = 1
+            seen[_NUL] = 1
         i += 1
 
 
 @numba.njit(cache=True, nogil=True)
 def _scan(
     data: Bytes, delimiter: int, quote: int, expected: int, comment_a: int, comment_b: int, id_a: int, id_b: int
-) -> Ints:
-    """Count what `Scan` names, (14,), in one pass."""
-    out = np.zeros(14, np.int64)
+) -> Scan:
+    """Find what `Scan` names in one pass."""
+    rows, blank, comments, bad, late_skips = 0, 0, 0, 0, 0
+    comment_row_line, stray_quote_line, open_quote_line, longest_id_line, nul_line = 0, 0, 0, 0, 0
     ordinary = _ordinary_bytes(delimiter, quote)
-    seen = np.zeros(7, np.int64)
+    seen = np.zeros(_NUM_SEEN, np.int64)
     i, line = 0, 0
     while i < data.size:
         line += 1
         kind = _line_kind(data, i, delimiter, comment_a, comment_b)
-        if kind != 0:
-            end, fields, _ = _walk_row(data, i, delimiter, NO_BYTE, -1, -1, ordinary, np.zeros(7, np.int64))
-            out[kind] += 1
-            out[13] |= out[0] > 0
-            if kind == 2 and out[0] > 0 and fields == expected and out[3] == 0:
-                out[3] = line
+        if kind != _ROW:
+            end, fields, _ = _walk_row(data, i, delimiter, NO_BYTE, -1, -1, ordinary, np.zeros(_NUM_SEEN, np.int64))
+            blank += kind == _BLANK_LINE
+            comments += kind == _COMMENT_LINE
+            if rows > 0:
+                late_skips = 1
+                if kind == _COMMENT_LINE and fields == expected and comment_row_line == 0:
+                    comment_row_line = line
             i = end + 1
             continue
-        longest = seen[5]
-        seen[1], seen[2], seen[6] = 0, 0, 0
+        longest = seen[_LONGEST_ID]
+        seen[_STRAY_QUOTE], seen[_OPEN_QUOTE], seen[_NUL] = 0, 0, 0
         end, fields, newlines = _walk_row(data, i, delimiter, quote, id_a, id_b, ordinary, seen)
-        out[0] += 1
-        if fields != expected:
-            out[4] += 1
-        if seen[1] and out[6] == 0:
-            out[6] = line
-        if seen[2]:
-            out[7] = line
-        if seen[5] > longest:
-            out[11] = line
-        if seen[6] and out[12] == 0:
-            out[12] = line
+        rows += 1
+        bad += fields != expected
+        if seen[_STRAY_QUOTE] and stray_quote_line == 0:
+            stray_quote_line = line
+        if seen[_OPEN_QUOTE]:
+            open_quote_line = line
+        if seen[_LONGEST_ID] > longest:
+            longest_id_line = line
+        if seen[_NUL] and nul_line == 0:
+            nul_line = line
         line += newlines
         i = end + 1
-    out[5], out[8], out[9], out[10] = seen[0], seen[3], seen[4], seen[5]
-    return out
+    quoted, padded, zero_led, longest_id = seen[_QUOTED], seen[_PADDED], seen[_ZERO_LED], seen[_LONGEST_ID]
+    return Scan(
+        *(rows, blank, comments, comment_row_line, bad, quoted, stray_quote_line, open_quote_line, padded, zero_led),
+        *(longest_id, longest_id_line, nul_line, late_skips),
+    )
 
 
 def scan(
@@ -199,7 +202,7 @@ def scan(
     """Look at every byte of a text once; large texts without quotes on two threads."""
 
     def part(piece: Bytes) -> Scan:
-        return Scan(*(int(x) for x in _scan(piece, delimiter, quote, fields, *comments, *id_columns)))
+        return _scan(piece, delimiter, quote, fields, *comments, *id_columns)  # type: ignore[no-any-return]
 
     if data.size < TWO_THREADS:
         return part(data)
@@ -244,12 +247,12 @@ def _row_lines(
     start = np.empty(num_rows, np.int64)
     stop = np.empty(num_rows, np.int64)
     ordinary = _ordinary_bytes(delimiter, quote)
-    seen = np.zeros(7, np.int64)
+    seen = np.zeros(_NUM_SEEN, np.int64)
     i, line, row = 0, 0, 0
     while i < data.size:
         line += 1
         kind = _line_kind(data, i, delimiter, comment_a, comment_b)
-        if kind != 0:
+        if kind != _ROW:
             end, _, newlines = _walk_row(data, i, delimiter, NO_BYTE, -1, -1, ordinary, seen)
         else:
             end, count, newlines = _walk_row(data, i, delimiter, quote, -1, -1, ordinary, seen)
