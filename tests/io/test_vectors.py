@@ -17,7 +17,7 @@ from hypothesis.extra.numpy import arrays
 
 from tadge.errors import ConfigError, InputError
 from tadge.graph import TemporalGraph
-from tadge.io.vectors import FORMS, ROWS, match_vectors, read_vectors, write_vectors
+from tadge.io.vectors import ROWS_AT_A_TIME, VECTOR_FORMS, match_vectors, read_vectors, write_vectors
 
 IDS = np.array([3, -1, 70])
 VECTORS = np.array([[1.5, -2], [0.1, 3e-9], [-0.0, 7]], np.float32)
@@ -54,17 +54,17 @@ def test_round_trip(form, data):
     assert back.flags.c_contiguous
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", VECTOR_FORMS)
 def test_many_rows(tmp_path, form):
     rng = np.random.default_rng(0)
-    vectors = rng.normal(size=(2 * ROWS + 17, 3)).astype(np.float32)
+    vectors = rng.normal(size=(2 * ROWS_AT_A_TIME + 17, 3)).astype(np.float32)
     ids = [f"node{i}" for i in range(len(vectors))]
     found, back = read_vectors(write_vectors(tmp_path / f"v{form}", ids, vectors))
     assert found.tolist() == ids
     assert same_bits(back, vectors)
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", VECTOR_FORMS)
 def test_no_rows(tmp_path, form):
     found, back = read_vectors(write_vectors(tmp_path / f"v{form}", np.empty(0, np.int64), np.empty((0, 4))))
     assert found.size == 0

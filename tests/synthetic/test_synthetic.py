@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import math
 
 import numpy as np
@@ -360,6 +361,11 @@ def test_a_newcomer_is_as_likely_as_the_hazard_says(small):
     assert checked > 50
 
 
+def test_the_example_of_the_package_runs():
+    results = doctest.testmod(synthetic)
+    assert results.attempted and not results.failed
+
+
 # -- complaints -------------------------------------------------------------------------------------------------------
 
 
@@ -377,7 +383,7 @@ BAD = {
 
 @pytest.mark.parametrize(("option", "value"), [(option, value) for option in BAD for value in BAD[option]])
 def test_bad_options_are_named(option, value):
-    with pytest.raises(ConfigError, match=f"^{option}: out of range; expected a .*number from .*; found "):
+    with pytest.raises(ConfigError, match=f"^{option}: .*; expected (a|an|at) .*; found "):
         synthetic.forum(**{"events": 100, option: value})
 
 

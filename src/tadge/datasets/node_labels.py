@@ -18,15 +18,15 @@ from tadge.arrays import Ints
 from tadge.datasets.registry import Dataset
 from tadge.errors import DatasetError, InputError
 from tadge.graph import TemporalGraph
-from tadge.io.sniff import DELIMITERS, plain, split
+from tadge.io.sniff import SAMPLE_ROWS, choose_delimiter, plain, split
 from tadge.io.source import Source, check_utf8, open_source
+from tadge.io.table import damaged_parquet
 
-NAMES = {
+LABEL_COLUMNS = {
     "id": "id ids node nodeid nodes vertex vertexid user userid name".split(),
     "label": "label labels class classes classid category community group y".split(),
 }
 COMMENTS = ("#", "%")
-SAMPLE_ROWS = 200
 _CURE = "write one row per node: id,label"
 
 
@@ -60,7 +60,7 @@ def labels_for(graph: TemporalGraph, ids: Sequence[Any], labels: Sequence[Any]) 
     Args:
         graph: whose nodes.
         ids: the user's ids; in a bipartite graph sources come before targets where both have an id.
-        labels: as many; classes are in order of number where all are whole numbers, else of their names.
+        labels: as many; classes are in order of number where all are integers, else of their names.
     """
     if len(ids) != len(labels):
         found = f"{len(ids):,} ids and {len(labels):,} labels"
@@ -171,7 +171,9 @@ def _in_order(names: set[str]) -> list[str]:
 def _columns(names: Sequence[str], where: str) -> tuple[int, int]:
     """Find the columns of ids and of labels by their names; of two columns, one may have any name."""
     simple = [plain(name) for name in names]
-    places = {role: next((simple.index(one) for one in known if one in simple), None) for role, known in NAMES.items()}
+    places = {
+        role: next((simple.index(one) for one in known if one in simple), None) for role, known in LABEL_COLUMNS.items()
+    }
     node, label = places["id"], places["label"]
     if len(names) == 2 and (node is None) != (label is None):
         node, label = (1 - label, label) if label is not None else (node, 1 - (node or 0))
@@ -186,7 +188,7 @@ def _text_rows(source: Source, graph: TemporalGraph) -> Iterator[_Row]:
     check_utf8(source)
     where, known = str(source.path), _numbers(graph)
     lines = list(StringIO(source.data.tobytes().decode("utf-8"), newline="\n"))
-    start, delimiter = 0, _delimiter([line.rstrip("\r\n") for line in lines if line.strip()][:SAMPLE_ROWS])
+    start, delimiter = 0, choose_delimiter([line.rstrip("\r\n") for line in lines if line.strip()][:SAMPLE_ROWS], 2)
     while start < len(lines) and _is_skipped(lines[start], delimiter, graph, known):
         start += 1
     node, label, width = 0, 1, 2
@@ -216,13 +218,6 @@ def _cells(lines: list[str], start: int, delimiter: str, where: str) -> Iterator
         raise InputError(f"cannot be read ({error})", where=f"{where}, row {start + reader.line_num}") from None
 
 
-def _delimiter(rows: list[str]) -> str:
-    """Choose what cuts most rows into two cells or more; blanks where nothing else does."""
-    counts = {one: sum(len(split(row, one)) >= 2 for row in rows) for one in DELIMITERS}
-    best = max(counts, key=lambda one: counts[one])
-    return best if counts[best] * 2 > len(rows) else " "
-
-
 def _is_skipped(line: str, delimiter: str, graph: TemporalGraph, known: dict[Any, int]) -> bool:
     """Tell blank lines and comments at the top of a file from rows: a row begins with a node."""
     cells = split(line.strip(), delimiter)
@@ -232,7 +227,7 @@ def _is_skipped(line: str, delimiter: str, graph: TemporalGraph, known: dict[Any
 def _is_header(cells: list[str], graph: TemporalGraph, known: dict[Any, int]) -> bool:
     """Tell names from values: both columns have names that we know; or one has, and the first is no node."""
     names = {plain(cell) for cell in cells}
-    hits = sum(bool(names.intersection(NAMES[role])) for role in NAMES)
+    hits = sum(bool(names.intersection(LABEL_COLUMNS[role])) for role in LABEL_COLUMNS)
     return hits == 2 or (hits == 1 and _as_id(graph, cells[0]) not in known)
 
 
@@ -258,8 +253,7 @@ def _parquet_rows(source: Source, graph: TemporalGraph) -> Iterator[_Row]:
     try:
         frame = pl.read_parquet(source.path, glob=False)
     except (pl.exceptions.PolarsError, OSError) as error:
-        text = str(error).splitlines()[0]
-        raise InputError(f"the Parquet file is damaged ({text})", where=where) from None
+        raise damaged_parquet(error, where) from None
     node, label = _columns(frame.columns, where)
     columns = frame.to_series(node).to_list(), frame.to_series(label).to_list()
     yield from (_Row(number, *each) for number, each in enumerate(zip(*columns, strict=True), 1))

@@ -18,7 +18,7 @@ from tadge.deepwalk import static
 from tadge.deepwalk.skipgram import Packed, alias_table, train_links, train_walks
 from tadge.errors import ConfigError
 from tadge.graph import TemporalGraph
-from tadge.io.vectors import FORMS, match_vectors, read_vectors
+from tadge.io.vectors import VECTOR_FORMS, match_vectors, read_vectors
 from tadge.seeding import check_seed, stream
 
 METHODS = ("deepwalk", "node2vec", "line", "random")
@@ -73,8 +73,8 @@ def static_links(graph: TemporalGraph) -> Packed:
 def _file(method: str) -> Path:
     """Take what is no method as the name of a file; refuse what does not look like one."""
     path = Path(method)
-    if path.suffix.lower() not in FORMS:
-        expected = f"{', '.join(METHODS)}, or a file ({', '.join(FORMS)})"
+    if path.suffix.lower() not in VECTOR_FORMS:
+        expected = f"{', '.join(METHODS)}, or a file ({', '.join(VECTOR_FORMS)})"
         cure = "give the file such a name" if path.is_file() else "check the spelling"
         what = "unknown kind of initial vectors"
         raise ConfigError(what, expected=expected, found=repr(str(method)), cure=cure, where="init")

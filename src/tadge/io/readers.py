@@ -18,7 +18,7 @@ from tadge.graph import TemporalGraph
 from tadge.graph.ids import Ids, as_id_column, encode
 from tadge.io.options import ReadOptions
 from tadge.io.source import open_source
-from tadge.io.table import SHOWN, EventTable, from_frame, read_jsonl, read_parquet
+from tadge.io.table import REASONS_SHOWN, EventTable, from_frame, read_jsonl, read_parquet
 from tadge.io.text import read_text
 from tadge.io.times import Times, read_times
 from tadge.units import PER_DAY, date_text
@@ -162,7 +162,7 @@ def _usable(table: EventTable, options: ReadOptions) -> _Events:
         rows=table.num_rows + table.dropped,
         events=left,
         rejected=rejected,
-        reasons=tuple(reasons[:SHOWN]),
+        reasons=tuple(reasons[:REASONS_SHOWN]),
         comments=table.comments,
         blank=table.blank,
         columns=table.names,
@@ -200,7 +200,7 @@ def _bad_rows(table: EventTable, times: Times, weight: pl.Series | None) -> tupl
         return None, list(table.dropped_reasons)
     bad = np.logical_or.reduce([flag for *_, flag in flags])
     reasons = list(table.dropped_reasons)
-    for row in np.flatnonzero(bad)[:SHOWN].tolist():
+    for row in np.flatnonzero(bad)[:REASONS_SHOWN].tolist():
         role, expected, column, _ = next(entry for entry in flags if entry[3][row])
         value = column[row]
         found = "an empty cell" if value is None or value == "" else repr(_short(value))

@@ -263,7 +263,7 @@ def _row_lines(
     return lines, fields, start, stop
 
 
-class Rows(NamedTuple):
+class RowPlaces(NamedTuple):
     """Say where each row of a text stands, (R,) each; a header counts."""
 
     line: Ints
@@ -272,9 +272,9 @@ class Rows(NamedTuple):
     stop: Ints
 
 
-def find_rows(data: Bytes, delimiter: int, quote: int, comments: tuple[int, int], num_rows: int) -> Rows:
+def find_rows(data: Bytes, delimiter: int, quote: int, comments: tuple[int, int], num_rows: int) -> RowPlaces:
     """Find every row of a text that was scanned before."""
-    return Rows(*_row_lines(data, delimiter, quote, *comments, num_rows))
+    return RowPlaces(*_row_lines(data, delimiter, quote, *comments, num_rows))
 
 
 @numba.njit(cache=True, nogil=True)

@@ -18,12 +18,14 @@ DELIMITERS = (",", "\t", ";", "|")
 DELIMITER_NAMES = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars", " ": "blanks"}
 ROLES = ("src", "dst", "time", "weight")
 
-NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
-WHOLE = re.compile(r"\s*(0|-?[1-9]\d{0,18})\s*")
-DATE = re.compile(r"\s*\d{4}[-/]\d{1,2}([-/]\d{1,2})?([T ]\d{1,2}:\d{2}.*)?\s*|\s*\d{1,2}[./-]\d{1,2}[./-]\d{2,4}.*")
-CLOCK = re.compile(r"\s*\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?\s*")
+NUMBER_CELL = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
+INTEGER_CELL = re.compile(r"\s*(0|-?[1-9]\d{0,18})\s*")
+DATE_CELL = re.compile(
+    r"\s*\d{4}[-/]\d{1,2}([-/]\d{1,2})?([T ]\d{1,2}:\d{2}.*)?\s*|\s*\d{1,2}[./-]\d{1,2}[./-]\d{2,4}.*"
+)
+CLOCK_CELL = re.compile(r"\s*\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?\s*")
 
-NAMES = {
+ROLE_NAMES = {
     "src": "src source from u i user userid sender author authorid sourceid sourcenode sourcesubreddit fromid fromnode "
     "fromnodeid rater caller follower citing node1 nodea srcid start customer customerid buyer".split(),
     "dst": "dst dest destination target to v j item itemid receiver recipient targetid targetnode targetsubreddit toid "
@@ -109,7 +111,8 @@ def sniff(source: Source, options: ReadOptions) -> Dialect:
         cure = "say comments='none' if rows may start with # or %" if comments_before else None
         raise InputError(what, expected="at least one event", cure=cure, where=str(source.path))
 
-    delimiter = _delimiter(rows, options.delimiter)
+    delimiter = {None: None, "space": " ", "tab": "\t"}.get(options.delimiter, options.delimiter)
+    delimiter = delimiter or choose_delimiter(rows, 3)
     table = [split(row, delimiter) for row in rows]
     header = options.header if options.header is not None else _has_header(table)
     names = tuple(name.strip() for name in table[0]) if header else ()
@@ -139,22 +142,20 @@ def split(row: str, delimiter: str) -> list[str]:
         return row.split(delimiter)
 
 
-def _delimiter(rows: list[str], told: str | None) -> str:
-    """Choose the delimiter that cuts the most rows into the same three or more cells."""
-    if told is not None:
-        return {"space": " ", "tab": "\t"}.get(told, told)
+def choose_delimiter(rows: list[str], fewest: int) -> str:
+    """Choose the delimiter that cuts the most rows into the same number of cells, `fewest` or more."""
 
     def fit(delimiter: str) -> tuple[float, int]:
         widths = Counter(len(split(row, delimiter)) for row in rows)
-        width, count = max(widths.items(), key=lambda item: (item[0] >= 3, item[1], item[0]))
-        share = count / len(rows) if width >= 3 else 0.0
-        return share * (0.5 if delimiter == " " else 1.0), width  # blanks also stand inside cells: others come first
+        width, count = max(widths.items(), key=lambda item: (item[0] >= fewest, item[1], item[0]))
+        fraction = count / len(rows) if width >= fewest else 0.0
+        return fraction * (0.5 if delimiter == " " else 1.0), width  # blanks also stand inside cells: others come first
 
     return max((*DELIMITERS, " "), key=fit)
 
 
 def _is_value(cell: str) -> bool:
-    return bool(NUMBER.fullmatch(cell) or DATE.fullmatch(cell))
+    return bool(NUMBER_CELL.fullmatch(cell) or DATE_CELL.fullmatch(cell))
 
 
 def _has_header(table: list[list[str]]) -> bool:
@@ -162,7 +163,7 @@ def _has_header(table: list[list[str]]) -> bool:
     first, rest = table[0], table[1:]
     if any(_is_value(cell) for cell in first):
         return False
-    known = {name for role in ROLES for name in NAMES[role]}
+    known = {name for role in ROLES for name in ROLE_NAMES[role]}
     if sum(plain(cell) in known for cell in first) >= 2:
         return True
     if not any(_is_value(cell) for row in rest for cell in row):
@@ -200,7 +201,7 @@ def find_columns(
     for one in ROLES:
         if one in role or getattr(options, one) is not None:
             continue
-        for name in NAMES[one]:
+        for name in ROLE_NAMES[one]:
             if name in simple and simple.index(name) not in role.values():
                 role[one] = simple.index(name)
                 break
@@ -242,9 +243,9 @@ def _looks_like_time(values: list[str]) -> float:
     if not values:
         return 0.0
     share = 0.6 * len(values)
-    if sum(bool(DATE.fullmatch(value)) for value in values) >= share:
+    if sum(bool(DATE_CELL.fullmatch(value)) for value in values) >= share:
         return 3.0
-    numbers = [float(value) for value in values if NUMBER.fullmatch(value)]
+    numbers = [float(value) for value in values if NUMBER_CELL.fullmatch(value)]
     if len(numbers) < share:
         return 0.0
     middle = sorted(numbers)[len(numbers) // 2]
@@ -281,11 +282,11 @@ def _by_looks(
         if one not in role:
             role[one] = free.pop(0)
     after = role["time"] + 1
-    if after < fields and cells[after] and all(CLOCK.fullmatch(value) for value in cells[after]):
+    if after < fields and cells[after] and all(CLOCK_CELL.fullmatch(value) for value in cells[after]):
         cure = "join them, as in 2015-06-30T12:00:00"
         raise InputError("date and time of day are in two columns", expected="one", cure=cure, where=where)
     rest = [column for column in free if column not in role.values()]
     if "weight" not in role and options.weight is None and not named and len(rest) == 1:
         values = cells[rest[0]]
-        if values and all(NUMBER.fullmatch(value) for value in values):
+        if values and all(NUMBER_CELL.fullmatch(value) for value in values):
             role["weight"] = rest[0]

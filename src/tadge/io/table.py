@@ -14,7 +14,7 @@ from tadge.io.options import ReadOptions
 from tadge.io.sniff import SAMPLE_ROWS, ColumnRoles, find_columns
 from tadge.io.source import Source, check_utf8
 
-SHOWN = 5  # rejected rows that are quoted in full
+REASONS_SHOWN = 5  # rejected rows that are quoted in full
 LONGEST_ID = 4096  # bytes: the longest URLs in use are half of that
 
 
@@ -196,7 +196,7 @@ def read_jsonl(source: Source, options: ReadOptions) -> EventTable:
             lines.append(number)
         else:
             bad += 1
-            if len(dropped) < SHOWN:
+            if len(dropped) < REASONS_SHOWN:
                 reason = record if isinstance(record, str) else f"found {type(record).__name__}"
                 dropped.append(f"row {number}: expected a JSON object, {reason}")
     if not records:

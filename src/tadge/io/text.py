@@ -11,10 +11,10 @@ import polars as pl
 from tadge.arrays import Ints
 from tadge.errors import InputError
 from tadge.io.options import ReadOptions
-from tadge.io.scan import NO_BYTE, Rows, Scan, collapse_blanks, copy_rows, find_rows, scan
-from tadge.io.sniff import DELIMITER_NAMES, WHOLE, ColumnRoles, Dialect, find_columns, sniff
+from tadge.io.scan import NO_BYTE, RowPlaces, Scan, collapse_blanks, copy_rows, find_rows, scan
+from tadge.io.sniff import DELIMITER_NAMES, INTEGER_CELL, ColumnRoles, Dialect, find_columns, sniff
 from tadge.io.source import Bytes, Source, check_utf8
-from tadge.io.table import LONGEST_ID, SHOWN, EventTable, column_names
+from tadge.io.table import LONGEST_ID, REASONS_SHOWN, EventTable, column_names
 
 QUOTE = ord('"')
 BLANKS = " \t"  # around a cell they mean nothing, inside quotes as well
@@ -31,7 +31,7 @@ class _Body:
     on_disk: Path | None  # the file itself, where its rows can be read from it directly
     comments: tuple[int, int]
 
-    def rows(self) -> Rows:
+    def rows(self) -> RowPlaces:
         return find_rows(self.data, ord(self.delimiter), self.quote, self.comments, self.seen.rows)
 
 
@@ -88,7 +88,9 @@ def _whole_rows(body: _Body, dialect: Dialect) -> tuple[_Body, Ints | None, tupl
     whole = rows.fields == dialect.fields
     reasons = tuple(
         f"row {line + dialect.lines_before}: expected {dialect.fields} cells, found {fields}"
-        for line, fields in zip(rows.line[~whole][:SHOWN].tolist(), rows.fields[~whole][:SHOWN].tolist(), strict=True)
+        for line, fields in zip(
+            rows.line[~whole][:REASONS_SHOWN].tolist(), rows.fields[~whole][:REASONS_SHOWN].tolist(), strict=True
+        )
     )
     data = copy_rows(body.data, rows.start[whole], rows.stop[whole])
     return replace(body, data=data, on_disk=None), rows.line[whole], reasons, int((~whole).sum())
@@ -141,7 +143,7 @@ def _refuse(seen: Scan, dialect: Dialect, options: ReadOptions, where: str) -> N
 
 def _sample_is_integers(dialect: Dialect, columns: ColumnRoles) -> bool:
     cells = (row[at] for row in dialect.sample for at in (columns.src, columns.dst) if len(row) > at)
-    return all(WHOLE.fullmatch(cell) for cell in cells)
+    return all(INTEGER_CELL.fullmatch(cell) for cell in cells)
 
 
 # -- typed parsing ----------------------------------------------------------------------------------------------------
@@ -171,7 +173,7 @@ def _parse(body: _Body, dialect: Dialect, columns: ColumnRoles, source: Source, 
     """Parse with the types that the sample suggests; where a cell does not fit, as strings, to see which."""
     times = [row[columns.time] for row in dialect.sample if len(row) > columns.time]
     types: dict[str, type[pl.DataType]] = {"time": pl.String, "weight": pl.Float64}
-    if all(WHOLE.fullmatch(cell) for cell in times):
+    if all(INTEGER_CELL.fullmatch(cell) for cell in times):
         types["time"] = pl.Int64
     elif all(_is_float(cell) for cell in times):
         types["time"] = pl.Float64

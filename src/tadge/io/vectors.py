@@ -16,31 +16,33 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from tadge.arrays import Vectors
 from tadge.errors import ConfigError, InputError
 from tadge.graph import TemporalGraph
 from tadge.graph.ids import Ids, as_id_column
 from tadge.io.source import first_bytes
+from tadge.io.table import damaged_parquet
 from tadge.storage.atomic import atomic_file
 
-Vectors = npt.NDArray[np.float32]
-
 TEXTS = (".txt", ".vec", ".w2v")
-FORMS = (".parquet", ".npz", *TEXTS)
-ROWS = 8_192  # of a text that are written at a time
+VECTOR_FORMS = (".parquet", ".npz", *TEXTS)
+ROWS_AT_A_TIME = 8_192  # of a text that are written at a time
 BLANK = r"[\s\x1c-\x1f]"  # all that anybody may take for a blank
 LARGEST = float(np.finfo(np.float32).max)
 UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
-BROKEN = (OSError, ValueError, EOFError, RuntimeError, MemoryError, zipfile.BadZipFile, zlib.error)
+BROKEN_NPZ = (OSError, ValueError, EOFError, RuntimeError, MemoryError, zipfile.BadZipFile, zlib.error)
 AGAIN = "write or fetch it again"
 
 
 def vector_form(path: Path) -> str:
     """Return the form that a file's name asks for, or complain."""
     form = path.suffix.lower()
-    if form not in FORMS:
+    if form not in VECTOR_FORMS:
         cure = "give the file such a name"
         where = str(path)
-        raise ConfigError("unknown kind of file", expected=", ".join(FORMS), found=path.name, cure=cure, where=where)
+        raise ConfigError(
+            "unknown kind of file", expected=", ".join(VECTOR_FORMS), found=path.name, cure=cure, where=where
+        )
     return form
 
 
@@ -89,9 +91,9 @@ def _check_texts(names: pl.Series, path: Path) -> None:
 def _write_text(file: BinaryIO, names: pl.Series, rows: Vectors) -> None:
     num, dim = rows.shape
     file.write(f"{num} {dim}\n".encode())
-    for at in range(0, num, ROWS):
-        frame = pl.DataFrame(rows[at : at + ROWS], schema=[str(d) for d in range(dim)], orient="row")
-        frame.insert_column(0, names[at : at + ROWS].alias("id"))
+    for at in range(0, num, ROWS_AT_A_TIME):
+        frame = pl.DataFrame(rows[at : at + ROWS_AT_A_TIME], schema=[str(d) for d in range(dim)], orient="row")
+        frame.insert_column(0, names[at : at + ROWS_AT_A_TIME].alias("id"))
         frame.write_csv(file, include_header=False, separator=" ", quote_style="never")
 
 
@@ -157,8 +159,7 @@ def _read_parquet(path: Path) -> tuple[Any, npt.NDArray[Any]]:
             raise InputError("a column is missing", expected=expected, found=found, where=where)
         frame = lazy.select("id", "vector").collect()
     except UNREADABLE as error:
-        text = str(error).splitlines()[0]
-        raise InputError(f"the Parquet file is damaged ({text})", cure=AGAIN, where=where) from None
+        raise damaged_parquet(error, where) from None
     return frame["id"], _from_lists(frame["vector"], where)
 
 
@@ -193,7 +194,7 @@ def _read_npz(path: Path) -> tuple[Any, npt.NDArray[Any]]:
             ids, vectors = archive["ids"], archive["vectors"]
     except InputError:
         raise
-    except BROKEN as error:
+    except BROKEN_NPZ as error:
         text = (str(error).splitlines() or [type(error).__name__])[0]
         cure = "write it again with numpy.savez(file, ids=..., vectors=...); ids as whole numbers or texts"
         raise InputError(f"not an npz file of plain arrays ({text})", cure=cure, where=where) from None

@@ -16,7 +16,7 @@ from tadge.graph.graph import CLOCKS, TOV_RULES, TemporalGraph
 from tadge.graph.ids import Ids
 
 ARRAYS = ("src", "dst", "time", "toe", "weight", "tov_start", "tov_times")
-NODES, INTS, DAYS = np.dtype(np.int32), np.dtype(np.int64), np.dtype(np.float64)
+NODE_DTYPE, INT_DTYPE, DAY_DTYPE = np.dtype(np.int32), np.dtype(np.int64), np.dtype(np.float64)
 
 
 def graph_tensors(graph: TemporalGraph) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -31,7 +31,7 @@ def graph_tensors(graph: TemporalGraph) -> tuple[dict[str, Tensor], dict[str, An
     """
     arrays = {name: getattr(graph, name) for name in ARRAYS if getattr(graph, name) is not None}
     texts = graph.ids.dtype == object
-    tensors = {name: _lend(array) for name, array in (arrays | _id_arrays(graph.ids, texts)).items()}
+    tensors = {name: _as_tensor(array) for name, array in (arrays | _id_arrays(graph.ids, texts)).items()}
     meta = {
         "clock": graph.clock,
         "directed": bool(graph.directed),
@@ -69,7 +69,7 @@ def graph_from(tensors: Mapping[str, Tensor], meta: Mapping[str, Any]) -> Tempor
     return graph
 
 
-class _Lent:
+class _WritableView:
     """Show numpy an array that cannot be written as one that can: torch knows no others, and would warn."""
 
     def __init__(self, array: npt.NDArray[Any]) -> None:
@@ -77,8 +77,8 @@ class _Lent:
         self.__array_interface__ = array.__array_interface__ | {"data": (array.ctypes.data, False)}
 
 
-def _lend(array: npt.NDArray[Any]) -> Tensor:
-    return torch.from_numpy(np.asarray(_Lent(np.ascontiguousarray(array))))
+def _as_tensor(array: npt.NDArray[Any]) -> Tensor:
+    return torch.from_numpy(np.asarray(_WritableView(np.ascontiguousarray(array))))
 
 
 def _id_arrays(ids: Ids, texts: bool) -> dict[str, npt.NDArray[Any]]:
@@ -103,7 +103,7 @@ def _ids_from(arrays: Mapping[str, npt.NDArray[Any]], kind: str) -> Ids:
 
 def _is_index(start: npt.NDArray[Any], size: int) -> bool:
     """Tell whether an array cuts `size` values into runs."""
-    right = start.dtype == INTS and start.ndim == 1 and start.size > 0
+    right = start.dtype == INT_DTYPE and start.ndim == 1 and start.size > 0
     return bool(right and start[0] == 0 and start[-1] == size and np.all(start[1:] >= start[:-1]))
 
 
@@ -116,10 +116,10 @@ def _check(graph: TemporalGraph) -> None:
         "an unknown clock": graph.clock not in CLOCKS,
         "an unknown rule for joining times": graph.tov_rule not in TOV_RULES,
         "other numbers of sources": not isinstance(graph.num_sources, int) or not 0 <= graph.num_sources <= n,
-        "other ids": graph.ids.ndim != 1 or graph.ids.dtype not in (INTS, np.dtype(object)),
+        "other ids": graph.ids.ndim != 1 or graph.ids.dtype not in (INT_DTYPE, np.dtype(object)),
         "columns that differ in length": any(array.shape != (e,) for array in nodes + days),
-        "other types of numbers": any(array.dtype != NODES for array in nodes)
-        or any(array.dtype != DAYS for array in [*days, graph.tov_times]),
+        "other types of numbers": any(array.dtype != NODE_DTYPE for array in nodes)
+        or any(array.dtype != DAY_DTYPE for array in [*days, graph.tov_times]),
         "nodes without an id": e > 0 and any(array.size and not 0 <= array.min() <= array.max() < n for array in nodes),
         "joining times of other nodes": graph.tov_times.ndim != 1
         or graph.tov_start.size != n + 1

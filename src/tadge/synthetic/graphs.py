@@ -1,32 +1,27 @@
-"""Synthetic graphs with a known law: a forum whose best possible ToE error and link score can be computed.
+"""Make a forum-like graph by a known law, so that the best possible ToE error and link score can be computed.
 
-    >>> from tadge import synthetic
-    >>> known = synthetic.forum(2_000, seed=7)
-    >>> known.graph.num_events
-    2000
-
-The law is told in `tadge.synthetic.simulator`, what can be known of it in `tadge.synthetic.oracle`.
+The law is described in `tadge.synthetic.simulator`, what can be known of it in `tadge.synthetic.oracle`.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
-from typing import Any
 
 import numpy as np
 
 from tadge.arrays import Days, Ints, Nodes
+from tadge.config import check_options, option
 from tadge.errors import ConfigError
 from tadge.graph import TemporalGraph
+from tadge.seeding import check_seed
 from tadge.synthetic import simulator as process
 from tadge.synthetic.simulator import Law
 from tadge.units import days_of_date
 
 FIRST_DAY = "2020-01-01"
-MOST_EVENTS = 100_000_000
 PACES = 0.05, 8.0  # days: the median delay of the fastest and the slowest community
-SIZE_POWER = 0.7  # the r-th largest community has a share of the threads in proportion to r to the power of minus this
+SIZE_POWER = 0.7  # the r-th largest community has a fraction of the threads in proportion to r ** -SIZE_POWER
 NEWCOMER = 0.08
 RECIPROCAL = 0.3
 
@@ -38,7 +33,7 @@ class Synthetic:
     Attributes:
         graph: the events; node numbers and ids are 0 .. N-1 in order of joining, the clock is Unix.
         labels: (N,) int32, the community of each node.
-        activity: (N,) int64, to which a free node's chance of being chosen is proportional.
+        activity: (N,) int64, to which a free node's probability of being chosen is proportional.
         thread: (E,) int32, the thread of each event; threads are numbered in order of their start.
         delay: (E,) float64 days, the delay that was drawn; NaN at the start of a thread. It is the ToE.
         readers: (E,) int32, how many will reply to this act of `src` (some of them after the end of the record).
@@ -84,15 +79,36 @@ class Synthetic:
         return f"Synthetic({self.graph!r}, {threads:,} threads, {communities} communities, seed {self.seed})"
 
 
+@dataclass(frozen=True)
+class ForumConfig:
+    """Set what a forum is like."""
+
+    events: int = option(10_000, "number of events, exactly", low=10, high=100_000_000)
+    communities: int = option(
+        8, "number of communities; their median delays are spread evenly in the log from 0.05 to 8 days", low=1
+    )
+    days: float = option(730.0, "how long the record lasts, on average", low=1e-3, high=1e5)
+    tau: float = option(0.8, "standard deviation of a thread's log pace around its community's", low=0.0, high=5.0)
+    sigma: float = option(0.7, "standard deviation of the log delay around the thread's pace", low=1e-3, high=5.0)
+    branching: float = option(0.85, "mean number of replies to an act", low=0.0, high=0.99)
+    inside: float = option(0.85, "probability that a reader is of the thread's own community", low=0.0, high=1.0)
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        if self.communities > self.events:
+            expected, found = f"at most events = {self.events:,}", f"{self.communities:,}"
+            raise ConfigError("value too large", expected=expected, found=found, where="communities")
+
+
 def forum(
-    events: int = 10_000,
+    events: int = ForumConfig.events,
     *,
-    communities: int = 8,
-    days: float = 730.0,
-    tau: float = 0.8,
-    sigma: float = 0.7,
-    branching: float = 0.85,
-    inside: float = 0.85,
+    communities: int = ForumConfig.communities,
+    days: float = ForumConfig.days,
+    tau: float = ForumConfig.tau,
+    sigma: float = ForumConfig.sigma,
+    branching: float = ForumConfig.branching,
+    inside: float = ForumConfig.inside,
     seed: int = 0,
 ) -> Synthetic:
     """Make a forum-like graph whose delays follow a known law; see `tadge.synthetic.simulator` for the process.
@@ -100,33 +116,29 @@ def forum(
     Args:
         events: how many events, exactly.
         communities: how many communities; their median delays are spread evenly in the log from 0.05 to 8 days.
-        days: how long the record is to last; the rate at which threads start is set so that it does on average.
+        days: how long the record lasts; the rate at which threads start is set so that it does on average.
         tau: standard deviation of a thread's log pace around that of its community.
         sigma: standard deviation of the log delay around the thread's pace.
         branching: mean number of replies to an act.
-        inside: chance that a reader is sought in the thread's own community.
+        inside: probability that a reader is sought in the thread's own community.
         seed: the same seed gives the same graph, bit by bit.
     """
-    events = _whole("events", events, 10, MOST_EVENTS)
-    communities = _whole("communities", communities, 1, events)
-    days = _number("days", days, 1e-3, 1e5)
-    tau = _number("tau", tau, 0.0, 5.0)
-    sigma = _number("sigma", sigma, 1e-3, 5.0)
-    branching = _number("branching", branching, 0.0, 0.99)
-    inside = _number("inside", inside, 0.0, 1.0)
-    rng = np.random.default_rng(_whole("seed", seed, 0, 2**63 - 1))
-    size: Days = np.arange(1.0, communities + 1) ** -SIZE_POWER
+    config = ForumConfig(events, communities, days, tau, sigma, branching, inside)
+    rng = np.random.default_rng(check_seed(seed))
+    size: Days = np.arange(1.0, config.communities + 1) ** -SIZE_POWER
     size /= size.sum()
     low, high = map(math.log, PACES)
-    pace = rng.permutation(low + (high - low) * (np.arange(communities) + 0.5) / communities)
-    law = Law(size, pace, tau, sigma, branching, NEWCOMER, inside, RECIPROCAL, starts=1.0)
-    law = law._replace(starts=events / days / _events_per_thread(law, days))
-    record, state = process.simulate(events, law, days_of_date(FIRST_DAY), rng)
+    pace = rng.permutation(low + (high - low) * (np.arange(config.communities) + 0.5) / config.communities)
+    law = Law(
+        *(size, pace, config.tau, config.sigma, config.branching, NEWCOMER, config.inside, RECIPROCAL), starts=1.0
+    )
+    law = law._replace(starts=config.events / config.days / _events_per_thread(law, config.days))
+    record, state = process.simulate(config.events, law, days_of_date(FIRST_DAY), rng)
     return _gather(record, state, law, seed)
 
 
 def _gather(record: process.Record, state: process.State, law: Law, seed: int) -> Synthetic:
-    num_nodes, num_threads = int(state.used[process.NODES]), int(state.used[process.THREADS])
+    num_nodes, num_threads = int(state.used[process.NUM_NODES]), int(state.used[process.THREADS])
     people, threads = state.people[:num_nodes], state.threads[:num_threads]
     src, dst, thread, readers = record.event
     queued = state.slot[: state.used[process.QUEUED]]
@@ -159,18 +171,3 @@ def _events_per_thread(law: Law, days: float) -> float:
     delays = np.exp(pace[:, None] + law.sigma * rng.standard_normal((samples, generations.size)))
     over = np.cumsum(delays, axis=1) < days * rng.random((samples, 1))
     return 1.0 + float((over * 2 * law.branching**generations).sum(axis=1).mean())
-
-
-def _whole(name: str, value: Any, low: int, high: int) -> int:
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not whole or not low <= value <= high:
-        found = repr(value)
-        raise ConfigError("out of range", expected=f"a whole number from {low:,} to {high:,}", found=found, where=name)
-    return int(value)
-
-
-def _number(name: str, value: Any, low: float, high: float) -> float:
-    number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    if not number or not low <= value <= high:  # NaN is out of range too
-        raise ConfigError("out of range", expected=f"a number from {low:g} to {high:g}", found=repr(value), where=name)
-    return float(value)

@@ -29,10 +29,10 @@ from tadge.synthetic.simulator import Law
 from tadge.units import squash
 
 POINTS = 64  # of the quadrature
-CHUNK = 65_536
-LAST_SHARE = 0.15  # queries are by default drawn from this last share of the events
+QUADRATURE_ROWS = 65_536
+LAST_FRACTION = 0.15  # queries are by default drawn from this last fraction of the events
 MOST_QUERIES = 1_000
-IDLE, LUCK = 0, 1  # places in _Known.now
+FREE_ACTIVITY, DRAWN_SO_FAR = 0, 1  # places in _Known.now
 
 
 @dataclass(frozen=True)
@@ -94,10 +94,11 @@ def link_intensity(synthetic: Synthetic, events: Any, candidates: Any) -> Days:
     """Return how likely each candidate is the target of an event, given its source and time, (Q, K).
 
     The value for v is the intensity of `src` replying to v at that moment, up to a factor common to the candidates of
-    one event: the replies to v still to come, times the log-normal hazard of each, times the chance that one of them is
-    `src`'s. That chance is 0 where `src` was not free at t' or has acted since, else the law's at t' times the chance
-    that no earlier act had found `src` as its reader. Two small things are left out: that the other possible readers
-    of v grow fewer as they act elsewhere, and that newcomers stand in where a community has next to nobody free.
+    one event: the replies to v still to come, times the log-normal hazard of each, times the probability that one of
+    them is `src`'s. It is 0 where `src` was not free at t' or has acted since, else the law's at t' times the
+    probability that no earlier act had found `src` as its reader. Two small things are left out: that the other
+    possible readers of v grow fewer as they act elsewhere, and that newcomers stand in where a community has next to
+    nobody free.
 
     Args:
         synthetic: a graph of known law.
@@ -140,7 +141,7 @@ def best_link_mrr(synthetic: Synthetic, events: Any = None, *, negatives: int = 
     rng = np.random.default_rng(seed)
     graph = synthetic.graph
     if events is None:
-        chosen = _replies(synthetic, np.arange(graph.num_events) >= (1 - LAST_SHARE) * graph.num_events)
+        chosen = _replies(synthetic, np.arange(graph.num_events) >= (1 - LAST_FRACTION) * graph.num_events)
         chosen = np.sort(rng.permutation(chosen)[:MOST_QUERIES])
     else:
         chosen = _replies(synthetic, events)
@@ -176,8 +177,8 @@ def _replies(synthetic: Synthetic, events: Any) -> Ints:
     return chosen
 
 
-def _rmse(truth: Days, guess: Days) -> float:
-    return math.sqrt(np.mean((truth - guess) ** 2))
+def _rmse(truth: Days, prediction: Days) -> float:
+    return math.sqrt(np.mean((truth - prediction) ** 2))
 
 
 def _squashed_moments(mean: Days, spread: Days | np.float64) -> tuple[Days, Days]:
@@ -186,8 +187,8 @@ def _squashed_moments(mean: Days, spread: Days | np.float64) -> tuple[Days, Days
     weight /= weight.sum()
     spreads = np.broadcast_to(spread, mean.shape)
     first, second = np.empty_like(mean), np.empty_like(mean)
-    for begin in range(0, mean.size, CHUNK):
-        part = slice(begin, begin + CHUNK)
+    for begin in range(0, mean.size, QUADRATURE_ROWS):
+        part = slice(begin, begin + QUADRATURE_ROWS)
         value = squash(np.exp(mean[part, None] + math.sqrt(2) * spreads[part, None] * point))
         first[part] = (value * weight).sum(axis=1)
         second[part] = ((value - first[part, None]) ** 2 * weight).sum(axis=1)
@@ -250,17 +251,17 @@ class _Facts(NamedTuple):
 
 
 class _Known(NamedTuple):
-    """What is known of each node, (N,), as of the present event; chances are for readers of one community."""
+    """What is known of each node, (N,), as of the present event, looking at readers of one community."""
 
     born: Ints  # the event of its latest ToV; -1: not seen yet
-    called: Ints  # replies its latest act calls for
+    num_replies: Ints  # replies its latest act calls for
     waiting: Ints  # those still to come
     partner: Ints  # the node its latest act went to, if that was free to reply; else -1
-    idle: Days  # the activity that was free to reply to that act
-    luck: Days  # chances, per unit of activity, of becoming a reader that had been drawn before that act
-    quiet: Ints  # the first event whose writers may have it as reader; counts only where waiting is 0
-    quiet_luck: Days  # the chances drawn before that
-    now: Days  # (2,) the community's free activity, and the chances drawn so far
+    free_activity: Days  # the activity that was free to reply to that act
+    drawn: Days  # expected number of draws as a reader, per unit of activity, before that act
+    free_from: Ints  # the first event whose writers may have it as reader; counts only where waiting is 0
+    drawn_when_free: Days  # as `drawn`, before that
+    now: Days  # (2,) the community's free activity, and `drawn` so far
 
 
 def _facts(synthetic: Synthetic) -> _Facts:
@@ -286,48 +287,50 @@ def _facts(synthetic: Synthetic) -> _Facts:
 
 
 @numba.njit(cache=True)
-def _reciprocal_chance(known: _Known, law: Law, v: int) -> float:
-    """Return the chance that a given reply to v still to come is the partner's."""
+def _reciprocal_probability(known: _Known, law: Law, v: int) -> float:
+    """Return the probability that a given reply to v still to come is the partner's."""
     p = known.partner[v]
-    if p < 0 or known.waiting[v] == 0 or known.waiting[p] > 0 or known.quiet[p] > known.born[v]:
+    if p < 0 or known.waiting[v] == 0 or known.waiting[p] > 0 or known.free_from[p] > known.born[v]:
         return 0.0
-    share = (1.0 - (1.0 - law.reciprocal) ** known.called[v]) / known.called[v]
-    return share / (1.0 - share * (known.called[v] - known.waiting[v]))  # type: ignore[no-any-return]
+    fraction = (1.0 - (1.0 - law.reciprocal) ** known.num_replies[v]) / known.num_replies[v]
+    return fraction / (1.0 - fraction * (known.num_replies[v] - known.waiting[v]))  # type: ignore[no-any-return]
 
 
 @numba.njit(cache=True)
-def _call(known: _Known, law: Law, x: int, readers: int, share: float) -> None:
-    """Let x call for replies, of which a share (the partner's aside) goes to the community looked at."""
-    known.called[x] = known.waiting[x] = readers
-    known.idle[x], known.luck[x] = known.now[IDLE], known.now[LUCK]
-    if known.now[IDLE] > 0:
-        known.now[LUCK] += readers * (1.0 - _reciprocal_chance(known, law, x)) * share / known.now[IDLE]
+def _call(known: _Known, law: Law, x: int, readers: int, fraction: float) -> None:
+    """Let x call for replies, of which a fraction (the partner's aside) goes to the community looked at."""
+    known.num_replies[x] = known.waiting[x] = readers
+    known.free_activity[x], known.drawn[x] = known.now[FREE_ACTIVITY], known.now[DRAWN_SO_FAR]
+    if known.now[FREE_ACTIVITY] > 0:
+        known.now[DRAWN_SO_FAR] += (
+            readers * (1.0 - _reciprocal_probability(known, law, x)) * fraction / known.now[FREE_ACTIVITY]
+        )
 
 
 @numba.njit(cache=True)
 def _observe(facts: _Facts, known: _Known, law: Law, i: int, label: int) -> None:
     """Take down event i, looking at the community of a label."""
     u, v, th = facts.src[i], facts.dst[i], facts.thread[i]
-    share = (1.0 - law.newcomer) * _community_chance(law, label, facts.home[th])
+    fraction = (1.0 - law.newcomer) * _community_probability(law, label, facts.home[th])
     if known.born[v] < 0:
         if known.born[u] >= 0 and facts.label[u] == label:
-            known.now[IDLE] -= facts.activity[u]  # the author was free
+            known.now[FREE_ACTIVITY] -= facts.activity[u]  # the author was free
         known.born[v] = i
-        _call(known, law, v, facts.first_readers[th], share)
+        _call(known, law, v, facts.first_readers[th], fraction)
     else:
         known.waiting[v] -= 1
     if known.waiting[v] == 0:
-        known.quiet[v], known.quiet_luck[v] = i, known.now[LUCK]
-        known.now[IDLE] += facts.activity[v] if facts.label[v] == label else 0
+        known.free_from[v], known.drawn_when_free[v] = i, known.now[DRAWN_SO_FAR]
+        known.now[FREE_ACTIVITY] += facts.activity[v] if facts.label[v] == label else 0
     known.born[u] = i
     known.partner[u] = v if known.waiting[v] == 0 else -1
-    _call(known, law, u, facts.readers[i], share)
+    _call(known, law, u, facts.readers[i], fraction)
     for k in range(facts.first_reader[i], facts.first_reader[i + 1]):
         x = facts.reader[k]
-        known.now[IDLE] -= facts.activity[x] if facts.label[x] == label else 0
+        known.now[FREE_ACTIVITY] -= facts.activity[x] if facts.label[x] == label else 0
     if known.waiting[u] == 0:
-        known.quiet[u], known.quiet_luck[u] = i + 1, known.now[LUCK]
-        known.now[IDLE] += facts.activity[u] if facts.label[u] == label else 0
+        known.free_from[u], known.drawn_when_free[u] = i + 1, known.now[DRAWN_SO_FAR]
+        known.now[FREE_ACTIVITY] += facts.activity[u] if facts.label[u] == label else 0
 
 
 @numba.njit(cache=True)
@@ -341,8 +344,8 @@ def _hazard(age: float, pace: float, sigma: float) -> float:
 
 
 @numba.njit(cache=True)
-def _community_chance(law: Law, label: int, home: int) -> float:
-    """Return the chance that a reader is sought in a community."""
+def _community_probability(law: Law, label: int, home: int) -> float:
+    """Return the probability that a reader is sought in a community."""
     return (1.0 - law.inside) * law.size[label] + (law.inside if label == home else 0.0)  # type: ignore[no-any-return]
 
 
@@ -351,24 +354,30 @@ def _intensity(facts: _Facts, known: _Known, law: Law, i: int, v: int) -> float:
     """Return the intensity of src[i] replying to v at time[i]."""
     u, born = facts.src[i], known.born[v]
     newcomer = known.born[u] < 0
-    if born < 0 or known.waiting[v] == 0 or (not newcomer and known.quiet[u] > born):
+    if born < 0 or known.waiting[v] == 0 or (not newcomer and known.free_from[u] > born):
         return 0.0
     th = facts.thread[born]
-    chance = _community_chance(law, facts.label[u], facts.home[th])
-    back = _reciprocal_chance(known, law, v)
+    probability = _community_probability(law, facts.label[u], facts.home[th])
+    back = _reciprocal_probability(known, law, v)
     if newcomer:
-        chance *= (1.0 - back) * law.newcomer
+        probability *= (1.0 - back) * law.newcomer
     else:
         activity = facts.activity[u]
-        free = math.exp(-activity * (known.luck[v] - known.quiet_luck[u])) if activity <= known.idle[v] else 0.0
-        chance *= (1.0 - back) * (1.0 - law.newcomer) * free * activity / max(known.idle[v], activity)
-        w = facts.src[min(known.quiet[u], i - 1)]
+        free = (
+            math.exp(-activity * (known.drawn[v] - known.drawn_when_free[u]))
+            if activity <= known.free_activity[v]
+            else 0.0
+        )
+        probability *= (1.0 - back) * (1.0 - law.newcomer) * free * activity / max(known.free_activity[v], activity)
+        w = facts.src[min(known.free_from[u], i - 1)]
         if known.partner[v] == u:
-            chance += back
+            probability += back
         elif known.partner[w] == u:
-            chance *= 1.0 - known.waiting[w] * _reciprocal_chance(known, law, w)  # or else u would be w's reader
+            probability *= 1.0 - known.waiting[w] * _reciprocal_probability(
+                known, law, w
+            )  # or else u would be w's reader
     age = facts.time[i] - facts.time[born]
-    return known.waiting[v] * _hazard(age, facts.pace[th], law.sigma) * chance  # type: ignore[no-any-return]
+    return known.waiting[v] * _hazard(age, facts.pace[th], law.sigma) * probability  # type: ignore[no-any-return]
 
 
 @numba.njit(cache=True)
@@ -376,9 +385,9 @@ def _replay(facts: _Facts, law: Law, label: int, query: Ints, candidate: Ints) -
     """Go through the record and answer the queries of one community's nodes, in order of time; (Q, K)."""
     n = facts.label.size
     born, partner = np.full((2, n), -1)
-    called, waiting, quiet = np.zeros((3, n), np.int64)
-    idle, luck, quiet_luck = np.zeros((3, n))
-    known = _Known(born, called, waiting, partner, idle, luck, quiet, quiet_luck, np.zeros(2))
+    num_replies, waiting, free_from = np.zeros((3, n), np.int64)
+    free_activity, drawn, drawn_when_free = np.zeros((3, n))
+    known = _Known(born, num_replies, waiting, partner, free_activity, drawn, free_from, drawn_when_free, np.zeros(2))
     out = np.empty(candidate.shape)
     q = 0
     for i in range(facts.src.size):

@@ -1,6 +1,6 @@
 """The compiled forum process behind `tadge.synthetic`: readers, replies, threads and newcomers.
 
-The law, in the order in which it is drawn:
+The process, in the order in which it is drawn:
 
 - Threads start at random moments (a Poisson process), in a community drawn by size. The author, mostly a returning
   node, links to a newcomer: that first event has no ToE. A thread has a pace of its own, normal around that of its
@@ -31,11 +31,11 @@ NOBODY = -1
 MOST_READERS = 255  # of one act: their mean is 40 at the most, so this is never reached
 ACTIVITY = 1.2, 1_000.0  # Pareto: shape, and the cut as a multiple of the least
 APPEAL = 1.6, 100.0
-ACTIVITY_GRAIN = 16  # activity is kept in whole numbers, of which sums are exact
+ACTIVITY_GRAIN = 16  # activity is kept as integers, whose sums are exact
 THIN = 20  # where less than 1/20 of a community's activity is free, a newcomer comes instead
 
-NODES, THREADS, QUEUED, POOLED, WIDEST, EVENTS = range(6)  # places in State.used
-COMMUNITY, ACTIVE, STATE, WAITING, PARTNER = range(5)  # columns of State.people
+NUM_NODES, THREADS, QUEUED, POOLED, WIDEST, EVENTS = range(6)  # places in State.used
+COMMUNITY, ACTIVE, STATUS, WAITING, PARTNER = range(5)  # columns of State.people
 OFFSET, ROOM, MEMBERS, TOTAL, IDLE = range(5)  # columns of State.groups
 REACH, MEMBER = range(2)  # columns of State.pool
 WRITER, READER, THREAD = range(3)  # columns of State.pending
@@ -46,14 +46,14 @@ SRC, DST, TOPIC, READERS = range(4)  # rows of Record.event
 class Law(NamedTuple):
     """Hold the parameters of the process."""
 
-    size: Days  # (C,) shares of the threads, adding up to 1
+    size: Days  # (C,) fractions of the threads, adding up to 1
     pace: Days  # (C,) mean of the log delay in days
     tau: float  # spread of a thread's pace around its community's
     sigma: float  # spread of the log delay around the thread's pace
     branching: float  # mean number of readers of an act
-    newcomer: float  # chance that a reader is a newcomer
-    inside: float  # chance that a reader is of the thread's community
-    reciprocal: float  # chance that a reader is the node the act went to, if that is free
+    newcomer: float  # probability that a reader is a newcomer
+    inside: float  # probability that a reader is of the thread's community
+    reciprocal: float  # probability that a reader is the node the act went to, if that is free
     starts: float  # threads started in a day
 
 
@@ -65,7 +65,7 @@ class State(NamedTuple):
     numbers out of use stand behind the heap.
     """
 
-    people: Ints  # (N, 5) COMMUNITY, ACTIVE (activity), STATE, WAITING (readers yet to reply), PARTNER
+    people: Ints  # (N, 5) COMMUNITY, ACTIVE (activity), STATUS, WAITING (readers yet to reply), PARTNER
     groups: Ints  # (C, 5) OFFSET, ROOM, MEMBERS, TOTAL, IDLE
     pool: Ints  # (P, 2) REACH, MEMBER
     when: Days  # (Q,) by place in the heap
@@ -75,7 +75,7 @@ class State(NamedTuple):
     threads: Ints  # (T, 2) HOME, FIRST_READERS: the community, and the readers of the newcomer in the first event
     pace: Days  # (T,) mean of the log delay in days
     clock: Days  # (2,) now, and when the next thread starts
-    used: Ints  # (6,) how many NODES, THREADS ... there are; WIDEST is the largest ROOM of a community
+    used: Ints  # (6,) how many NUM_NODES, THREADS ... there are; WIDEST is the largest ROOM of a community
 
 
 class Record(NamedTuple):
@@ -87,9 +87,9 @@ class Record(NamedTuple):
 
 
 @numba.njit(cache=True)
-def _pareto(chance: float, shape: float, cut: float) -> float:
+def _pareto(probability: float, shape: float, cut: float) -> float:
     """Return the quantile of a Pareto law on [1, cut]."""
-    return (1 - chance * (1 - cut**-shape)) ** (-1 / shape)  # type: ignore[no-any-return]
+    return (1 - probability * (1 - cut**-shape)) ** (-1 / shape)  # type: ignore[no-any-return]
 
 
 def _pareto_mean(shape: float, cut: float) -> float:
@@ -101,10 +101,10 @@ APPEAL_MEAN = _pareto_mean(*APPEAL)
 
 @numba.njit(cache=True)
 def _poisson(mean: float, rng: np.random.Generator) -> int:
-    """Draw a number of readers (Knuth's method, quick for small means)."""
-    number, chance, least = 0, rng.random(), np.exp(-mean)
-    while chance > least:
-        chance *= rng.random()
+    """Draw a number of readers by Knuth's method; `rng.poisson` would make other graphs of the same seeds."""
+    number, product, least = 0, rng.random(), np.exp(-mean)
+    while product > least:
+        product *= rng.random()
         number += 1
     return number
 
@@ -151,11 +151,11 @@ def _pop(s: State) -> int:
 @numba.njit(cache=True)
 def _join(s: State, community: int, rng: np.random.Generator) -> int:
     """Let a newcomer join, not free yet, and return its number; a full list of members moves to the pool's end."""
-    node = s.used[NODES]
-    s.used[NODES] += 1
+    node = s.used[NUM_NODES]
+    s.used[NUM_NODES] += 1
     activity = np.int64(ACTIVITY_GRAIN * _pareto(rng.random(), ACTIVITY[0], ACTIVITY[1]))
     s.people[node, COMMUNITY], s.people[node, ACTIVE] = community, activity
-    s.people[node, STATE], s.people[node, WAITING], s.people[node, PARTNER] = WRITING, 0, NOBODY
+    s.people[node, STATUS], s.people[node, WAITING], s.people[node, PARTNER] = WRITING, 0, NOBODY
     group = s.groups[community]
     if group[MEMBERS] == group[ROOM]:
         group[ROOM] = max(16, 2 * group[ROOM])
@@ -175,24 +175,24 @@ def _join(s: State, community: int, rng: np.random.Generator) -> int:
 @numba.njit(cache=True)
 def _take(s: State, node: int, state: int) -> None:
     """Make a free node busy."""
-    s.people[node, STATE] = state
+    s.people[node, STATUS] = state
     s.groups[s.people[node, COMMUNITY], IDLE] -= s.people[node, ACTIVE]
 
 
 @numba.njit(cache=True)
 def _release(s: State, node: int) -> None:
     """Make a busy node free."""
-    s.people[node, STATE] = FREE
+    s.people[node, STATUS] = FREE
     s.groups[s.people[node, COMMUNITY], IDLE] += s.people[node, ACTIVE]
 
 
 @numba.njit(cache=True)
 def _any_community(law: Law, rng: np.random.Generator) -> int:
     """Draw a community by size."""
-    chance = rng.random()
+    draw = rng.random()
     for community in range(law.size.size - 1):
-        chance -= law.size[community]
-        if chance < 0:
+        draw -= law.size[community]
+        if draw < 0:
             return community
     return law.size.size - 1
 
@@ -206,7 +206,7 @@ def _pick_community(law: Law, home: int, rng: np.random.Generator) -> int:
 @numba.njit(cache=True)
 def _pick(s: State, law: Law, home: int, partner: int, rng: np.random.Generator) -> int:
     """Draw who will read: the partner, NOBODY for a newcomer, or a free node in proportion to its activity."""
-    if partner != NOBODY and s.people[partner, STATE] == FREE and rng.random() < law.reciprocal:
+    if partner != NOBODY and s.people[partner, STATUS] == FREE and rng.random() < law.reciprocal:
         return partner
     if rng.random() < law.newcomer:
         return NOBODY
@@ -223,7 +223,7 @@ def _pick(s: State, law: Law, home: int, partner: int, rng: np.random.Generator)
             else:
                 high = middle
         node = s.pool[low, MEMBER]
-        if s.people[node, STATE] == FREE:
+        if s.people[node, STATUS] == FREE:
             return node  # type: ignore[no-any-return]
 
 
@@ -233,7 +233,7 @@ def _write(s: State, law: Law, writer: int, thread: int, rng: np.random.Generato
     appeal = _pareto(rng.random(), APPEAL[0], APPEAL[1]) / APPEAL_MEAN
     readers = min(_poisson(law.branching * appeal, rng), MOST_READERS)
     s.people[writer, WAITING] = readers
-    s.people[writer, STATE] = WRITING
+    s.people[writer, STATUS] = WRITING
     for _ in range(readers):
         reader = _pick(s, law, s.threads[thread, HOME], s.people[writer, PARTNER], rng)
         if reader != NOBODY:
@@ -281,7 +281,7 @@ def _reply(s: State, law: Law, rng: np.random.Generator) -> tuple[int, int, int,
 def _advance(s: State, law: Law, record: Record, rng: np.random.Generator) -> None:
     """Take down events until the record is full or some array of the state has no room for one more event."""
     while s.used[EVENTS] < record.time.size:
-        if s.used[POOLED] + 4 * s.used[WIDEST] + 64 > len(s.pool) or s.used[NODES] + 2 > len(s.people):
+        if s.used[POOLED] + 4 * s.used[WIDEST] + 64 > len(s.pool) or s.used[NUM_NODES] + 2 > len(s.people):
             return
         if s.used[THREADS] == s.pace.size or s.used[QUEUED] + 2 * MOST_READERS > s.when.size:
             return
@@ -306,7 +306,7 @@ def _with_room(s: State) -> State:
     longer: dict[str, npt.NDArray[Any]] = {}
     if s.used[POOLED] + 4 * s.used[WIDEST] + 64 > len(s.pool):
         longer["pool"] = _doubled(s.pool)
-    if s.used[NODES] + 2 > len(s.people):
+    if s.used[NUM_NODES] + 2 > len(s.people):
         longer["people"] = _doubled(s.people)
     if s.used[THREADS] == s.pace.size:
         longer |= {"threads": _doubled(s.threads), "pace": _doubled(s.pace)}
