@@ -29,7 +29,7 @@ PUBLIC = {
     "audit",
     "datasets",
     "evaluate",
-    "free_length_distribution",
+    "uncut_length_distribution",
     "from_networkx",
     "from_pandas",
     "from_polars",

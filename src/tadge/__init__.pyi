@@ -32,7 +32,7 @@ from .io.interop import to_pyg as to_pyg
 from .io.options import ReadOptions as ReadOptions
 from .io.readers import read_events as read_events
 from .version import __version__ as __version__
-from .walks.lengths import free_length_distribution as free_length_distribution
+from .walks.lengths import uncut_length_distribution as uncut_length_distribution
 from .walks.probability import walk_probabilities as walk_probabilities
 from .walks.sampler import Walks as Walks
 from .walks.sampler import iter_walks as iter_walks

@@ -65,9 +65,9 @@ def test_bad_shares_are_one_sentence():
     graph = random_graph()
     for share in (0.0, 1.0, 0.00001):
         with pytest.raises(InputError, match="the split leaves a part empty"):
-            split_by_walks(graph, test_share=share)
-    with pytest.raises(ConfigError, match="test_share: value too large"):
-        split_by_walks(graph, test_share=1.5)
+            split_by_walks(graph, test_fraction=share)
+    with pytest.raises(ConfigError, match="test_fraction: value too large"):
+        split_by_walks(graph, test_fraction=1.5)
 
 
 def test_tov_and_toe_of_the_training_graph_are_those_of_its_events():

@@ -82,10 +82,10 @@ def walk(
 def _walk_lengths(
     file: str, reading: ReadOptions, walking: WalkConfig, seed: int, threads: int | None, as_json: bool, quiet: bool
 ) -> None:
-    from tadge.walks import free_length_distribution
+    from tadge.walks import uncut_length_distribution
 
     graph, _, _ = read_graph(file, reading, quiet)
-    lengths = free_length_distribution(graph, walking, seed, threads=threads)
+    lengths = uncut_length_distribution(graph, walking, seed, threads=threads)
     if as_json:
         cut = lengths.at_most(walking.max_length)
         counts = lengths.counts.tolist()

@@ -1,7 +1,7 @@
 """Time-centrality-biased temporal walks: sampling, exact probabilities, lengths and the paper's split."""
 
 from tadge.arrays import PAD
-from tadge.walks.lengths import LengthReport, free_length_distribution
+from tadge.walks.lengths import LengthReport, uncut_length_distribution
 from tadge.walks.probability import Step, walk_probabilities
 from tadge.walks.sampler import Walks, iter_walks, sample_walks
 from tadge.walks.split import WalkSplit, split_by_walks
@@ -12,9 +12,9 @@ __all__ = [
     "Step",
     "WalkSplit",
     "Walks",
-    "free_length_distribution",
     "iter_walks",
     "sample_walks",
     "split_by_walks",
+    "uncut_length_distribution",
     "walk_probabilities",
 ]

@@ -1,8 +1,8 @@
 """Compiled walkers: many side by side, each waiting for its next cache line while the others move.
 
-A task is a run of consecutive walk numbers. Its rows, (T, L), are small enough to stay in cache; what is long enough is
-then copied out by `keep_rows`. Every number drawn depends on (key, walk, draw) alone, so tasks may be cut anywhere and
-run anywhere.
+A task is a run of consecutive walk numbers. Its rows, (T, L), are small enough to stay in cache; walks that are long
+enough are then copied out by `keep_rows`. Every random number depends on (key, walk, draw) alone, so tasks may be cut
+anywhere and run anywhere.
 """
 
 # ruff: noqa: PLR0915 (a walker is one loop: calls would cost)
@@ -27,7 +27,7 @@ LANES = 32  # walkers side by side: enough to hide the latency of memory, few en
 FEW_ROUNDS, MANY_ROUNDS = 6, 32  # of the Feistel network; few places need many to be shuffled well
 FEW_BITS = 7
 STARTS_AHEAD = 16  # starts asked for before they are read
-FEW, READY = 64, 128  # starts looked at in one go, and places for those that walks go on from
+FEW, READY = 64, 128  # starts looked at in one go, and slots for those that have a candidate
 ROW, SLOT, AT = range(3)  # columns of a lane's state in the default reach; of a start the first two
 HERE, DRAWN, PART, PART_OFFSET, STEP_AT, NUM_DRAWS = range(1, 7)  # in reach "future"; of a start the first four
 TAKEN = -1.0  # a height below every bound: the draw always stays

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-NONE = 0xFFFF_FFFF  # a position that is not there
-BIG = 1 << 15  # counts from here on stand in a table of their own
+NONE = 0xFFFF_FFFF  # no position
+BIG = 1 << 15  # counts from here on are kept in a separate table
 MANY = 1 << 31  # flag of a guide entry: more than two entries of the list begin in its part
 MAX_EDGES = 1 << 30  # positions are 32 bits wide, there are up to two guide entries per link, and one bit is a flag
 CACHE_LINE = 64
@@ -18,7 +18,7 @@ Records = npt.NDArray[Any]
 # One occurrence, where a walk can begin.
 START = np.dtype([("time", "f8"), ("node", "i4"), ("first", "u4")])  # where its candidates begin
 
-# One place of a walk: what was reached, when, and over which event.
+# One step of a walk: the node reached, when, and over which event.
 CELL = np.dtype([("time", "f8"), ("node", "i4"), ("event", "u4")])
 
 # One candidate of an occurrence in the default reach: where it leads, and its column of the alias table. `count` lies
@@ -45,10 +45,10 @@ LATER = np.dtype(
 )
 # time   of the event, which is the time of the occurrence it leads to
 # total  sum of delta over the candidates
-# most   the same without the delta of the first candidate: what any weight is at most per centrality
+# most   the same without the delta of the first candidate: the largest weight per unit of centrality
 # shift  the guide cuts the mass of the list into parts of 1 << shift
 # last   weight of the last candidate: its centrality times the sum of delta over the others
-# mass   centrality summed over what stands before the candidates in their list
+# mass   centrality summed over the entries before the candidates in their list
 # rest   centrality summed over the candidates but the last
 # node   where the event leads
 # end    the last candidate, or NONE where there is no candidate

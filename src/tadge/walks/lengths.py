@@ -1,4 +1,4 @@
-"""How long walks get where nothing cuts them: the paper's "over 98% do not exceed the maximum"."""
+"""How long uncut walks get: the paper's "over 98% do not exceed the maximum"."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _STARTS = Option("num_starts", int, None, "starts to try; None: all, at most a m
 
 @dataclass(frozen=True, eq=False)
 class LengthReport:
-    """Hold the lengths of free walks, the short ones included.
+    """Hold the lengths of uncut walks, the short ones included.
 
     Attributes:
         counts: (longest + 1,) int64, walks of each number of nodes.
-        config: how they were walked; its lengths and number of walks were not looked at.
+        config: how they were walked; its lengths and number of walks were ignored.
         seed: with what seed.
     """
 
@@ -37,25 +37,25 @@ class LengthReport:
 
     @property
     def longest(self) -> int:
-        """Return the most nodes any of them had."""
+        """Return the length of the longest walk, in nodes."""
         return self.counts.size - 1
 
     def at_most(self, length: int) -> float:
-        """Return the share of walks with at most this many nodes."""
+        """Return the fraction of walks with at most this many nodes."""
         return float(self.counts[: length + 1].sum() / self.num_starts)
 
     def at_least(self, length: int) -> float:
-        """Return the share of walks with at least this many nodes: the starts that give such a walk."""
+        """Return the fraction of walks with at least this many nodes: of the starts that give such a walk."""
         return float(self.counts[length:].sum() / self.num_starts)
 
     def mean(self, min_length: int = 1, max_length: int | None = None) -> float:
-        """Return the mean nodes of the walks with at least `min_length`, counted as `max_length` where longer."""
+        """Return the mean length of walks with at least `min_length` nodes, counted as `max_length` where longer."""
         counts = self.counts[min_length:]
         lengths = np.minimum(np.arange(min_length, self.counts.size), max_length or self.longest)
         return float((counts * lengths).sum() / counts.sum()) if counts.sum() else float("nan")
 
     def __str__(self) -> str:
-        lines = [f"free walks from {self.num_starts:,} starts ({self.config.reach}, {self.config.direction})"]
+        lines = [f"uncut walks from {self.num_starts:,} starts ({self.config.reach}, {self.config.direction})"]
         shown = [n for n in (1, 2, 3, 4, 5, 7, 10, 20, 50, 100, 1_000) if n < self.longest] + [self.longest]
         lines += [f"  at most {n:>6,} nodes  {self.at_most(n):8.3%}" for n in shown]
         least, cut = self.config.min_length, self.config.max_length
@@ -66,7 +66,7 @@ class LengthReport:
         return "\n".join(lines)
 
 
-def free_length_distribution(
+def uncut_length_distribution(
     graph: TemporalGraph,
     config: WalkConfig | None = None,
     seed: int = 0,
@@ -78,7 +78,7 @@ def free_length_distribution(
 
     Args:
         graph: the events to walk on.
-        config: how to walk; lengths and number are not looked at, save to be shown in the report.
+        config: how to walk; lengths and number of walks are ignored, except to be shown in the report.
         seed: as in `sample_walks`: the same starts and steps.
         num_starts: starts to try, without replacement; all of them by default, at most a million.
         threads: threads to walk with; one per core by default.

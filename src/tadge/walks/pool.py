@@ -51,7 +51,7 @@ class Job:
         wanted: walks asked for.
         available: starts there are.
         threads: how many.
-        cure: what to do where no walk is long enough.
+        cure: of the error where no walk is long enough.
     """
 
     index: WalkIndex
@@ -96,7 +96,7 @@ class Job:
             raise InputError("no walk is long enough", expected=expected, found=found, cure=self.cure)
 
     def note(self, made: int) -> str:
-        """Say in plain words that there are fewer walks than were asked for."""
+        """Make the sentence that there are fewer walks than were asked for."""
         asked = f" instead of {self.wanted:,}" if self.wanted != self.available else ""
         return (
             f"{made:,} walks{asked}: all {self.available:,} starts are used up, "

@@ -1,4 +1,4 @@
-"""The exact probabilities of one step (Eq. 1), straight from the events and without an index."""
+"""The exact probabilities of one step (Eq. 1), computed from the events without an index."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def walk_probabilities(
         events, nodes = _touching(graph, number, graph.src, graph.dst, float(before), float(tov))
         events, nodes, landed = _earlier_occurrences(graph, events, nodes, float(tov), reach)
     delta = np.abs(landed - tov)
-    return Step(nodes, landed, delta, events, _shares(_centrality(graph, events, nodes, centrality), delta))
+    return Step(nodes, landed, delta, events, _normalise(_centrality(graph, events, nodes, centrality), delta))
 
 
 def _touching(
@@ -119,11 +119,11 @@ def _centrality(graph: TemporalGraph, events: Ints, nodes: Nodes, centrality: st
     return so_far
 
 
-def _shares(weight: Ints, delta: Days) -> Days:
+def _normalise(weight: Ints, delta: Days) -> Days:
     """Normalise weight * (sum of the other deltas).
 
-    The sum of the others is the sum of all less one's own: only for the largest delta does that cancel, so it alone is
-    summed apart.
+    The sum of the others is the total minus a candidate's delta: that loses precision for the largest delta only, whose
+    others are summed directly.
     """
     if delta.size < 2:
         return np.ones(delta.size)
@@ -131,5 +131,5 @@ def _shares(weight: Ints, delta: Days) -> Days:
     others = math.fsum(np.delete(delta, largest))
     rest = (others + delta[largest]) - delta
     rest[largest] = others
-    share: Days = weight * rest
-    return share / np.float64(math.fsum(share))
+    weights: Days = weight * rest
+    return weights / np.float64(math.fsum(weights))

@@ -33,15 +33,15 @@ class Walks:
     Attributes:
         nodes: (W, L) int32, PAD at the end.
         tov: (W, L) float64 days, when each was reached; NaN at the end.
-        events: (W, L) int64, index of the event stepped over to get here from the place before; PAD at the first place
-            and at the end.
+        events: (W, L) int64, index of the event stepped over to get here from the previous node; PAD at the first
+            node and at the end.
         lengths: (W,) int64, nodes in each walk.
-        starts: (W,) int64, the occurrence (place in `graph.tov_times`) each walk was begun at.
+        starts: (W,) int64, the occurrence (index in `graph.tov_times`) each walk began at.
         config: how they were walked.
         seed: with what seed.
         starts_used: starts tried up to and including that of the last walk, or all there were.
         complete: as many walks as were asked for.
-        note: what to know about the count, in plain words; empty where there is nothing to say.
+        note: a sentence about the count; empty where there is nothing to say.
     """
 
     nodes: Nodes
@@ -60,11 +60,11 @@ class Walks:
 
     @cached_property
     def toe(self) -> Days:
-        """Give the days from the place before, (W, L) float64; NaN at the first place and at the end."""
+        """Give the days since the previous node, (W, L) float64; NaN at the first node and at the end."""
         return np.diff(self.tov, axis=1, prepend=np.nan)
 
     def take(self, rows: Ints) -> Walks:
-        """Keep some of the walks, by their places."""
+        """Keep some of the walks, by their indices."""
         arrays = {name: getattr(self, name)[rows] for name in ("nodes", "tov", "events", "lengths", "starts")}
         return replace(self, **arrays)
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
-from tadge.arrays import PAD, Ints
+from tadge.arrays import PAD, Flags, Ints
 from tadge.config import Option, WalkConfig
 from tadge.errors import InputError, TadgeError
 from tadge.graph import TemporalGraph
@@ -16,7 +15,7 @@ from tadge.walks.build import match_times
 from tadge.walks.kernels import shuffled
 from tadge.walks.sampler import Walks, walks_from
 
-_SHARE = Option("test_share", float, 0.2, "share of the starts and walks that are test", low=0.0, high=1.0)
+_TEST_FRACTION = Option("test_fraction", float, 0.2, "fraction of starts and walks for test", low=0.0, high=1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,31 +48,31 @@ def split_by_walks(
     config: WalkConfig | None = None,
     seed: int = 0,
     *,
-    test_share: float = 0.2,
+    test_fraction: float = 0.2,
     threads: int | None = None,
 ) -> WalkSplit:
     """Split a graph as the paper does: no event of a test walk is in the training graph or its walks.
 
-    The occurrences are put in random order. The first `test_share` of them are the test starts, the others the training
-    starts, so that no start serves both. Test walks are had from the whole graph, until they are `test_share` of
-    `config.num_walks` or their starts are used up; then their events leave the graph, and the training walks are had in
-    the same way from the training starts that still are occurrences of what remains.
+    The occurrences are put in random order. The first `test_fraction` of them are the test starts, the others the
+    training starts, so that no start serves both. Test walks are sampled on the whole graph, until they are
+    `test_fraction` of `config.num_walks` or their starts are used up; then their events leave the graph, and the
+    training walks are sampled in the same way from the training starts that still are occurrences of what remains.
 
     Args:
         graph: the events to split.
         config: how to walk, and how many walks both parts have together.
-        seed: a whole number from 0 up.
-        test_share: between 0 and 1, both excluded.
+        seed: an integer from 0 up.
+        test_fraction: between 0 and 1, both excluded.
         threads: threads to walk with; one per core by default.
     """
     config = config or WalkConfig()
-    share = _SHARE.check(test_share)
-    num_test = round(config.num_walks * share)
-    cut = round(graph.num_occurrences * share)
+    fraction = _TEST_FRACTION.check(test_fraction)
+    num_test = round(config.num_walks * fraction)
+    cut = round(graph.num_occurrences * fraction)
     if not (0 < num_test < config.num_walks and 0 < cut < graph.num_occurrences):
         expected = "walks and starts for both parts"
         found = f"{num_test:,} of {config.num_walks:,} walks from {cut:,} of {graph.num_occurrences:,} starts for test"
-        raise InputError("the split leaves a part empty", expected=expected, found=found, cure="change test_share")
+        raise InputError("the split leaves a part empty", expected=expected, found=found, cure="change test_fraction")
     order = np.empty(graph.num_occurrences, np.int64)
     shuffled(stream(seed, "split"), 0, order.size, order)
 
@@ -91,7 +90,7 @@ def split_by_walks(
     return split
 
 
-def without_events(graph: TemporalGraph, remain: npt.NDArray[np.bool_]) -> tuple[TemporalGraph, Ints]:
+def without_events(graph: TemporalGraph, remain: Flags) -> tuple[TemporalGraph, Ints]:
     """Build the graph of the events that remain, (E,) True, and return their indices too; the nodes stay the same."""
     kept = np.flatnonzero(remain)
     weight = None if graph.weight is None else graph.weight[kept]
@@ -105,7 +104,7 @@ def without_events(graph: TemporalGraph, remain: npt.NDArray[np.bool_]) -> tuple
 
 
 def _check(split: WalkSplit) -> None:
-    """Make sure of what the split promises."""
+    """Check what the split promises."""
     leaked = np.intersect1d(split.original_events(), split.test_events).size
     if leaked or np.isin(split.train_events, split.test_events, assume_unique=True).any():
         raise TadgeError("the split leaks", expected="no test event in training", found=f"{leaked} events")

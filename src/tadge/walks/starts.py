@@ -1,4 +1,4 @@
-"""Where walks begin: the users' own starts, as occurrences."""
+"""Starts of walks that the user gives, as occurrences."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tadge.graph.inputs import node_numbers
 
 
 def given_starts(graph: TemporalGraph, starts: Any) -> Ints:
-    """Turn (K,) occurrences, or (K,) ids and (K,) ToVs, into occurrences; complain about the first bad one."""
+    """Turn (K,) occurrences, or (K,) ids and (K,) ToVs, into occurrences; the error names the first bad one."""
     if isinstance(starts, tuple) and len(starts) == 2:
         nodes, times = node_numbers(graph, starts[0], "starts"), np.asarray(starts[1], np.float64)
         if nodes.shape != times.shape:

@@ -1,15 +1,14 @@
 """Walks to a Parquet file, part by part: memory for one part, and nothing lost when the work is interrupted.
 
 While the work goes on, finished parts lie beside the file in a folder of its name with `.parts`, each readable by
-itself. A small file there says what was asked for and how far it came, so that a later run can go on. In the end the
-parts become one file, whole or not at all, and the folder goes.
+itself. A small file there says what was asked for and what is done, so that a later run can go on. In the end the parts
+become one file, whole or not at all, and the folder goes.
 """
 
 from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from tadge.arrays import Report
 from tadge.config import WalkConfig
 from tadge.errors import ConfigError, InputError
 from tadge.graph import TemporalGraph
@@ -24,21 +24,19 @@ from tadge.io.export import id_series
 from tadge.storage.atomic import atomic_file
 from tadge.walks.sampler import WALKS_PER_CHUNK, Walks, iter_walks
 
-STATE = "state.json"
-
-Report = Callable[[int, int], None]  # walks so far, starts used so far
+STATE_FILE = "state.json"
 
 
 @dataclass(frozen=True)
 class WalkFile:
-    """Say what was written.
+    """Describe a file of walks.
 
     Attributes:
         path: the file.
         walks: how many walks it holds.
         starts_used: how many starts were tried for them.
         complete: as many walks as were asked for.
-        note: what to know about the count, in plain words.
+        note: a sentence about the count; empty where there is nothing to say.
         resumed: walks that an earlier run had made.
     """
 
@@ -52,7 +50,7 @@ class WalkFile:
 
 @dataclass
 class _State:
-    """Hold what was asked for, and how far it came."""
+    """Hold what was asked for, and what has been done."""
 
     asked: dict[str, Any]
     walks: int = 0
@@ -61,7 +59,7 @@ class _State:
     note: str = ""
 
     def save(self, folder: Path) -> None:
-        with atomic_file(folder / STATE, "w") as file:
+        with atomic_file(folder / STATE_FILE, "w") as file:
             json.dump(asdict(self), file)
 
 
@@ -76,7 +74,7 @@ def write_walks(
     chunk: int = WALKS_PER_CHUNK,
     report: Report | None = None,
 ) -> WalkFile:
-    """Sample walks into a Parquet file with the user's own ids, in memory for one chunk; interrupted work goes on.
+    """Sample walks into a Parquet file with the user's ids, in memory for one chunk; interrupted work can be resumed.
 
     One row is one walk: its number, `nodes` (ids), `tov_days`, and for every step `toe_days` and `events` (the number
     of the event in the graph, in order of time).
@@ -118,7 +116,7 @@ def write_walks(
 
 
 def check_name(path: Path) -> None:
-    """Complain about a file that is not to be Parquet before any work is done."""
+    """Refuse a file that is not Parquet before any work is done."""
     if path.suffix.lower() != ".parquet":
         cure = "give the file such a name"
         raise ConfigError("unknown kind of file", expected=".parquet", found=path.name, cure=cure, where=str(path))
@@ -127,8 +125,8 @@ def check_name(path: Path) -> None:
 
 
 def _begin(folder: Path, asked: dict[str, Any], resume: bool) -> _State:
-    """Begin anew, or take up what an earlier run left; refuse to mix two different jobs."""
-    saved = folder / STATE
+    """Start from nothing or from what an earlier run left; refuse to mix two different jobs."""
+    saved = folder / STATE_FILE
     if not saved.exists():
         return _State(asked)  # it is written down with the first part
     if not resume:
@@ -136,10 +134,10 @@ def _begin(folder: Path, asked: dict[str, Any], resume: bool) -> _State:
         raise InputError("an earlier run of this was interrupted", cure=cure, where=str(folder))
     try:
         state = _State(**json.loads(saved.read_text(encoding="utf-8")))
-        here = all((folder / name).exists() for name in state.parts)
+        complete = all((folder / name).exists() for name in state.parts)
     except (OSError, ValueError, TypeError):
-        here = False
-    if not here:
+        complete = False
+    if not complete:
         raise InputError("the unfinished work is damaged", cure="remove the folder and begin again", where=str(folder))
     if state.asked != asked:
         differs = ", ".join(name for name in asked if state.asked.get(name) != asked[name])
