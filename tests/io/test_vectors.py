@@ -97,7 +97,7 @@ def test_gensim_form_of_numbers_and_texts(tmp_path):
 
 
 TEXT_CASES = {
-    "no header": (b"a 1 2\nb 3 4\n", "row 1: no header of word2vec; expected two whole numbers; found 'a 1 2'"),
+    "no header": (b"a 1 2\nb 3 4\n", "row 1: no header of word2vec; expected two integers; found 'a 1 2'"),
     "letters": (b"two 2\n", "found 'two 2'"),
     "short row": (b"2 2\na 1 2\nb 3\n", "row 3: a row is not whole; expected an id and 2 numbers, .* found 2 cells"),
     "long row": (b"2 2\na 1 2 3\nb 3 4\n", "row 2: a row is not whole; .* found 4 cells"),
@@ -273,7 +273,7 @@ def test_what_does_not_fit():
         match_vectors(graph, np.array([5, 9]), VECTORS[:2], start_rows(graph), "my.npz")
     assert str(caught.value) == (
         "my.npz: ids do not fit; expected a vector for each of the graph's 3 ids; "
-        "found 2 missing, the first is '6'; add them, or choose another init"
+        "found 2 missing, the first is '6'; add them, or set init='deepwalk' or another method"
     )
     with pytest.raises(InputError, match=r"my.npz: wrong width; expected vectors of 4 numbers; found 2; set dim to 2"):
         match_vectors(graph, IDS, VECTORS, start_rows(graph, 4), "my.npz")

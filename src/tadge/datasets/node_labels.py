@@ -65,7 +65,7 @@ def labels_for(graph: TemporalGraph, ids: Sequence[Any], labels: Sequence[Any]) 
     if len(ids) != len(labels):
         found = f"{len(ids):,} ids and {len(labels):,} labels"
         raise InputError("ids and labels differ in length", expected="as many", found=found, where="labels")
-    rows = (_Row(number, *each) for number, each in enumerate(zip(ids, labels, strict=True), 1))
+    rows = (_Row(number, node, label) for number, (node, label) in enumerate(zip(ids, labels, strict=True), 1))
     return _assign(graph, rows, "labels")
 
 
@@ -109,7 +109,7 @@ def known_labels(data: str | Path, graph: TemporalGraph) -> Labels | None:
 
 def _assign(graph: TemporalGraph, rows: Iterable[_Row], where: str) -> Labels:
     number_of = _numbers(graph)
-    found: dict[int, _Row] = {}
+    row_of: dict[int, _Row] = {}
     unknown: list[_Row] = []
     row = None
     for row in rows:
@@ -119,26 +119,26 @@ def _assign(graph: TemporalGraph, rows: Iterable[_Row], where: str) -> Labels:
             raise InputError("a label is missing", found=repr(row.node), cure=cure, where=f"{where}, row {row.number}")
         if node is None:
             unknown.append(row)
-        elif found.setdefault(node, row._replace(label=label)).label != label:
-            other = found[node]
-            what, said = "two labels for one node", f"{other.label!r} in row {other.number} and {label!r}"
-            raise InputError(what, expected="one", found=f"{row.node!r}: {said}", where=f"{where}, row {row.number}")
+        elif row_of.setdefault(node, row._replace(label=label)).label != label:
+            first = row_of[node]
+            found = f"{row.node!r}: {first.label!r} in row {first.number} and {label!r}"
+            raise InputError("two labels for one node", expected="one", found=found, where=f"{where}, row {row.number}")
     if row is None:
         raise InputError("there are no labels in it", expected="at least two rows", cure=_CURE, where=where)
     if unknown:
         first = unknown[0]
-        said = f"{len(unknown):,} of {len(unknown) + len(found):,}, the first {_clean(first.node)!r}"
+        found = f"{len(unknown):,} of {len(unknown) + len(row_of):,}, the first {_clean(first.node)!r}"
         cure = "take those rows out" + (
             ", or call the columns id and label if it is a header" if first.number == 1 else ""
         )
         expected = f"ids of the graph's {graph.num_nodes:,} nodes"
         at = f"{where}, row {first.number}"
-        raise InputError("labels of unknown nodes", expected=expected, found=said, cure=cure, where=at)
-    classes = _in_order({each.label for each in found.values()})
+        raise InputError("labels of unknown nodes", expected=expected, found=found, cure=cure, where=at)
+    classes = _in_order({row.label for row in row_of.values()})
     if len(classes) < 2:
         raise InputError("there is only one class", expected="two or more", found=repr(classes[0]), where=where)
     values, place = np.full(graph.num_nodes, -1, np.int64), {name: number for number, name in enumerate(classes)}
-    values[list(found)] = [place[each.label] for each in found.values()]
+    values[list(row_of)] = [place[row.label] for row in row_of.values()]
     return Labels(classes, values)
 
 
@@ -150,10 +150,8 @@ def _numbers(graph: TemporalGraph) -> dict[Any, int]:
 
 def _as_id(graph: TemporalGraph, node: Any) -> Any:
     """Take an id as the graph has it: an integer, or a string."""
-    text = _clean(node)
-    if graph.ids.dtype == object:
-        return text
-    return int(text) if text.lstrip("-").isdecimal() and text.count("-") <= 1 else text
+    name = _clean(node)
+    return int(name) if graph.ids.dtype != object and _is_integer(name) else name
 
 
 def _clean(value: Any) -> str:
@@ -161,8 +159,11 @@ def _clean(value: Any) -> str:
 
 
 def _in_order(names: set[str]) -> list[str]:
-    whole = all(name.lstrip("-").isdecimal() and name.count("-") <= 1 for name in names)
-    return sorted(names, key=lambda name: (int(name), name)) if whole else sorted(names)
+    return sorted(names, key=lambda name: (int(name), name)) if all(map(_is_integer, names)) else sorted(names)
+
+
+def _is_integer(name: str) -> bool:
+    return name.removeprefix("-").isdecimal()
 
 
 # -- files to rows ----------------------------------------------------------------------------------------------------
@@ -172,7 +173,8 @@ def _columns(names: Sequence[str], where: str) -> tuple[int, int]:
     """Find the columns of ids and of labels by their names; of two columns, one may have any name."""
     simple = [plain(name) for name in names]
     places = {
-        role: next((simple.index(one) for one in known if one in simple), None) for role, known in LABEL_COLUMNS.items()
+        role: next((simple.index(name) for name in known if name in simple), None)
+        for role, known in LABEL_COLUMNS.items()
     }
     node, label = places["id"], places["label"]
     if len(names) == 2 and (node is None) != (label is None):
@@ -256,7 +258,7 @@ def _parquet_rows(source: Source, graph: TemporalGraph) -> Iterator[_Row]:
         raise damaged_parquet(error, where) from None
     node, label = _columns(frame.columns, where)
     columns = frame.to_series(node).to_list(), frame.to_series(label).to_list()
-    yield from (_Row(number, *each) for number, each in enumerate(zip(*columns, strict=True), 1))
+    yield from (_Row(number, *cells) for number, cells in enumerate(zip(*columns, strict=True), 1))
 
 
 # -- known data sets --------------------------------------------------------------------------------------------------

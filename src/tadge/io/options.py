@@ -23,7 +23,7 @@ class ReadOptions:
     time_format: str | None = option(None, "format of written dates, like '%d/%m/%Y %H:%M'", kind=str)
     header: bool | None = option(None, "whether the first row holds the names of the columns", kind=bool)
     delimiter: str | None = option(None, "character between cells, 'tab', or 'space' for runs of blanks", kind=str)
-    comments: str | None = option(None, "characters that start a comment ('#%' unless said); 'none' for none", kind=str)
+    comments: str | None = option(None, "characters that start a comment ('#%' by default); 'none' for none", kind=str)
     encoding: str = option("utf-8", "encoding of the text")
     directed: bool = option(True, "whether src acts on dst; undirected events count in both directions")
     bipartite: bool | None = option(
@@ -59,7 +59,7 @@ class ReadOptions:
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> ReadOptions:
         """Take options by name; complain about unknown names."""
-        known = [one.name for one in options(cls)]
+        known = [known_option.name for known_option in options(cls)]
         for name in given:
             if name not in known:
                 close = difflib.get_close_matches(name, known, n=1)
@@ -68,5 +68,5 @@ class ReadOptions:
         return cls(**given)
 
 
-def _ascii(text: str, least: int, most: int) -> bool:
-    return least <= len(text) <= most and text.isascii() and not set(text) & set('"\n\r')
+def _ascii(value: str, least: int, most: int) -> bool:
+    return least <= len(value) <= most and value.isascii() and not set(value) & set('"\n\r')

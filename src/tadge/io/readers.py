@@ -214,8 +214,8 @@ def _row_number(reason: str) -> int:
 
 
 def _short(value: object) -> object:
-    text = str(value)
-    return text[:40] + "..." if len(text) > 43 else value
+    written = str(value)
+    return written[:40] + "..." if len(written) > 43 else value
 
 
 def _first_bad(table: EventTable, reasons: list[str], total: int) -> InputError:

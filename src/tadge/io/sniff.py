@@ -1,4 +1,4 @@
-"""Guess the form of a delimited text from its first rows: delimiter, header, and which column is which."""
+"""Infer the form of a delimited text from its first rows: delimiter, header, and which column is which."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ SAMPLE_BYTES, SAMPLE_ROWS = 1 << 18, 200
 DELIMITERS = (",", "\t", ";", "|")
 DELIMITER_NAMES = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars", " ": "blanks"}
 ROLES = ("src", "dst", "time", "weight")
+MOST_CELLS = 0.6  # fraction of a column that must look like times; the others may be faulty
 
 NUMBER_CELL = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
 INTEGER_CELL = re.compile(r"\s*(0|-?[1-9]\d{0,18})\s*")
@@ -66,7 +67,7 @@ class Dialect:
 
 @dataclass(frozen=True)
 class ColumnRoles:
-    """Say which column (counted from 0) plays which role."""
+    """Hold the column, counted from 0, of each role, and what the names of the columns state."""
 
     src: int
     dst: int
@@ -78,8 +79,8 @@ class ColumnRoles:
 
     def used(self) -> dict[str, int]:
         """Return the columns that are read, by role."""
-        found = {"src": self.src, "dst": self.dst, "time": self.time}
-        return found if self.weight is None else found | {"weight": self.weight}
+        places = {"src": self.src, "dst": self.dst, "time": self.time}
+        return places if self.weight is None else places | {"weight": self.weight}
 
 
 def plain(name: str) -> str:
@@ -98,11 +99,11 @@ def sniff(source: Source, options: ReadOptions) -> Dialect:
     numbers: list[int] = []
     comments_before = 0
     for number, line in enumerate(lines):
-        text = line.rstrip("\r")
-        if comments and text.startswith(tuple(comments)):
+        row = line.rstrip("\r")
+        if comments and row.startswith(tuple(comments)):
             comments_before += not rows
-        elif text.strip():
-            rows.append(text)
+        elif row.strip():
+            rows.append(row)
             numbers.append(number)
         if len(rows) > SAMPLE_ROWS:
             break
@@ -191,62 +192,63 @@ def _check_names(names: tuple[str, ...], fields: int, source: Source) -> None:
 def find_columns(
     names: tuple[str, ...], sample: tuple[tuple[str, ...], ...], fields: int, options: ReadOptions, where: str
 ) -> ColumnRoles:
-    """Give every role its column: as told, by name, or by what the values look like."""
-    role: dict[str, int] = {}
-    for one in ROLES:
-        told = getattr(options, one)
-        if told is not None and (one != "weight" or told.lower() != "none"):
-            role[one] = _told(told, names, fields, one, where)
+    """Give every role its column: as the options say, by name, or by what the values look like."""
+    place: dict[str, int] = {}  # of the column of each role
+    for role in ROLES:
+        column = getattr(options, role)
+        if column is not None and (role != "weight" or column.lower() != "none"):
+            place[role] = _place_of(column, names, fields, role, where)
     simple = [plain(name) for name in names]
-    for one in ROLES:
-        if one in role or getattr(options, one) is not None:
+    for role in ROLES:
+        if role in place or getattr(options, role) is not None:
             continue
-        for name in ROLE_NAMES[one]:
-            if name in simple and simple.index(name) not in role.values():
-                role[one] = simple.index(name)
+        for name in ROLE_NAMES[role]:
+            if name in simple and simple.index(name) not in place.values():
+                place[role] = simple.index(name)
                 break
-    if "time" not in role:
-        for column, name in enumerate(simple):
-            if TIME_UNIT.fullmatch(name) and column not in role.values():
-                role["time"] = column
+    if "time" not in place:
+        for at, name in enumerate(simple):
+            if TIME_UNIT.fullmatch(name) and at not in place.values():
+                place["time"] = at
                 break
-    _by_looks(role, sample, fields, bool(names), options, where)
-    unit = TIME_UNIT.fullmatch(simple[role["time"]]) if role["time"] < len(simple) else None
-    pair = tuple(simple[role[one]] if role[one] < len(simple) else "" for one in ("src", "dst"))
-    twice = {column for column in role.values() if list(role.values()).count(column) > 1}
+    _by_looks(place, sample, fields, bool(names), options, where)
+    unit = TIME_UNIT.fullmatch(simple[place["time"]]) if place["time"] < len(simple) else None
+    src_name, dst_name = (simple[place[role]] if place[role] < len(simple) else "" for role in ("src", "dst"))
+    twice = {at for at, count in Counter(place.values()).items() if count > 1}
     if twice:
-        both = " and ".join(one for one, column in role.items() if column in twice)
+        both = " and ".join(role for role, at in place.items() if at in twice)
         raise InputError("one column for two roles", found=f"column {twice.pop()} as {both}", where=where)
     return ColumnRoles(
-        role["src"],
-        role["dst"],
-        role["time"],
-        role.get("weight"),
+        place["src"],
+        place["dst"],
+        place["time"],
+        place.get("weight"),
         unit.group(2) if unit else None,
         "unix" if unit and unit.group(1) == "unix" else None,
-        pair[0] in USERS and pair[1] in ITEMS,
+        src_name in USERS and dst_name in ITEMS,
     )
 
 
-def _told(told: str, names: tuple[str, ...], fields: int, role: str, where: str) -> int:
-    if told in names:
-        return names.index(told)
-    number = int(told) if told.isdecimal() else -1
+def _place_of(column: str, names: tuple[str, ...], fields: int, role: str, where: str) -> int:
+    """Find the column that the user gives by name or number."""
+    if column in names:
+        return names.index(column)
+    number = int(column) if column.isdecimal() else -1
     if 0 <= number < fields:
         return number
     expected = ", ".join(repr(name) for name in names) if names else f"a number from 0 to {fields - 1}"
-    raise InputError(f"there is no such column for {role}", expected=expected, found=repr(told), where=where)
+    raise InputError(f"there is no such column for {role}", expected=expected, found=repr(column), where=where)
 
 
 def _looks_like_time(values: list[str]) -> float:
     """Score a column: 3 dates, 2 Unix time, 1 rising numbers, 0.5 numbers, 0 neither."""
     if not values:
         return 0.0
-    share = 0.6 * len(values)
-    if sum(bool(DATE_CELL.fullmatch(value)) for value in values) >= share:
+    most = MOST_CELLS * len(values)
+    if sum(bool(DATE_CELL.fullmatch(value)) for value in values) >= most:
         return 3.0
     numbers = [float(value) for value in values if NUMBER_CELL.fullmatch(value)]
-    if len(numbers) < share:
+    if len(numbers) < most:
         return 0.0
     middle = sorted(numbers)[len(numbers) // 2]
     if unix_unit(middle) is not None:
@@ -256,7 +258,7 @@ def _looks_like_time(values: list[str]) -> float:
 
 
 def _by_looks(
-    role: dict[str, int],
+    place: dict[str, int],
     sample: tuple[tuple[str, ...], ...],
     fields: int,
     named: bool,
@@ -265,28 +267,28 @@ def _by_looks(
 ) -> None:
     """Fill the roles that neither options nor names have settled."""
     cells = [[row[column] for row in sample if len(row) > column] for column in range(fields)]
-    free = [column for column in range(fields) if column not in role.values()]
-    missing = sum(one not in role for one in ("src", "dst", "time"))
+    free = [column for column in range(fields) if column not in place.values()]
+    missing = sum(role not in place for role in ("src", "dst", "time"))
     if len(free) < missing:
         expected = "at least three columns: who, with whom, when"
         cure = "say src='...', dst='...' and time='...', or delimiter='...'"
         raise InputError("a column is missing", expected=expected, found=f"{fields} per row", cure=cure, where=where)
-    if "time" not in role:
+    if "time" not in place:
         score = {column: _looks_like_time(cells[column]) for column in free}
         last = free[2:] if missing == 3 else free
         clear = [column for column in last if score[column] >= 2] or [c for c in free if score[c] >= 2]
         choice = clear or sorted((c for c in last if score[c] > 0), key=lambda c: -score[c]) or last
-        role["time"] = choice[0]
+        place["time"] = choice[0]
         free.remove(choice[0])
-    for one in ("src", "dst"):
-        if one not in role:
-            role[one] = free.pop(0)
-    after = role["time"] + 1
+    for role in ("src", "dst"):
+        if role not in place:
+            place[role] = free.pop(0)
+    after = place["time"] + 1
     if after < fields and cells[after] and all(CLOCK_CELL.fullmatch(value) for value in cells[after]):
         cure = "join them, as in 2015-06-30T12:00:00"
         raise InputError("date and time of day are in two columns", expected="one", cure=cure, where=where)
-    rest = [column for column in free if column not in role.values()]
-    if "weight" not in role and options.weight is None and not named and len(rest) == 1:
+    rest = [column for column in free if column not in place.values()]
+    if "weight" not in place and options.weight is None and not named and len(rest) == 1:
         values = cells[rest[0]]
         if values and all(NUMBER_CELL.fullmatch(value) for value in values):
-            role["weight"] = rest[0]
+            place["weight"] = rest[0]

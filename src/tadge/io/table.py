@@ -149,9 +149,9 @@ def _ids(column: pl.Series, role: str, where: str) -> pl.Series:
         empty = column.str.strip_chars() == ""
         return column.set(empty.fill_null(False), None) if empty.any() else column
     if column.dtype.is_float():
-        whole = column.cast(pl.Int64, strict=False)
-        if (whole.cast(pl.Float64) == column).fill_null(True).all() and not column.is_nan().any():
-            return whole  # numbers that became floats because some are missing
+        integers = column.cast(pl.Int64, strict=False)
+        if (integers.cast(pl.Float64) == column).fill_null(True).all() and not column.is_nan().any():
+            return integers  # they became floats because some are missing
     expected = "integers or strings"
     raise InputError(f"{role} is not a column of ids", expected=expected, found=str(column.dtype), where=where)
 

@@ -1,4 +1,4 @@
-"""A column of times, written in whatever way, to float64 days; rows that make no sense are named, not guessed."""
+"""A column of times, written in whatever way, to float64 days; rows that make no sense are reported."""
 
 from __future__ import annotations
 

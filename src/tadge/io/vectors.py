@@ -54,7 +54,7 @@ def write_vectors(path: str | Path, ids: Any, vectors: Any) -> Path:
 
     Args:
         path: ends in .parquet, .npz, or .txt, .vec or .w2v for the text form of word2vec.
-        ids: whole numbers or texts; in a text form without blanks.
+        ids: integers or strings; in a text form without blanks.
         vectors: finite numbers; they are kept as float32.
     """
     path = Path(path)
@@ -63,21 +63,21 @@ def write_vectors(path: str | Path, ids: Any, vectors: Any) -> Path:
     rows = _numbers(np.asarray(vectors), "vectors", lambda row: f"vectors, row {row + 1}")
     _check_sizes(names.len(), rows, "vectors")
     if form in TEXTS:
-        _check_texts(names, path)
+        _check_blanks(names, path)
     elif form == ".npz" and names.dtype == pl.String and names.str.ends_with("\0").any():
         raise InputError("an id ends in a null character", cure="write .parquet instead", where=str(path))
     with atomic_file(path) as file:
         if form == ".parquet":
             pl.DataFrame({"id": names, "vector": pl.Series(rows)}).write_parquet(file)
         elif form == ".npz":
-            texts = names.dtype == pl.String
-            np.savez(file, ids=np.array(names.to_list(), dtype=str) if texts else names.to_numpy(), vectors=rows)
+            strings = names.dtype == pl.String
+            np.savez(file, ids=np.array(names.to_list(), dtype=str) if strings else names.to_numpy(), vectors=rows)
         else:
             _write_text(file, names, rows)
     return path
 
 
-def _check_texts(names: pl.Series, path: Path) -> None:
+def _check_blanks(names: pl.Series, path: Path) -> None:
     """Complain about ids that a row could not be parted from."""
     if names.dtype != pl.String:
         return
@@ -107,7 +107,7 @@ def read_vectors(path: str | Path) -> tuple[Ids, Vectors]:
         path: as in `write_vectors`.
 
     Returns:
-        ids: (N,) int64, or texts.
+        ids: (N,) int64, or strings.
         vectors: (N, D) float32, finite.
     """
     path = Path(path)
@@ -195,9 +195,9 @@ def _read_npz(path: Path) -> tuple[Any, npt.NDArray[Any]]:
     except InputError:
         raise
     except BROKEN_NPZ as error:
-        text = (str(error).splitlines() or [type(error).__name__])[0]
-        cure = "write it again with numpy.savez(file, ids=..., vectors=...); ids as whole numbers or texts"
-        raise InputError(f"not an npz file of plain arrays ({text})", cure=cure, where=where) from None
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        cure = "write it again with numpy.savez(file, ids=..., vectors=...); ids as integers or strings"
+        raise InputError(f"not an npz file of plain arrays ({reason})", cure=cure, where=where) from None
     return ids, vectors
 
 
@@ -211,14 +211,14 @@ def _read_text(path: Path) -> tuple[Any, npt.NDArray[Any]]:
     if len(header) != 2 or not all(cell.isdigit() for cell in header):
         found = repr(b" ".join(header)[:40].decode(errors="replace"))
         cure = "put the number of vectors and their width there"
-        raise InputError("no header of word2vec", expected="two whole numbers", found=found, cure=cure, where=where)
+        raise InputError("no header of word2vec", expected="two integers", found=found, cure=cure, where=where)
     num, dim = (int(cell) for cell in header)
     names, vectors = _parse(path, num, dim, sample) or _parse_by_row(path, dim)
     if names.len() != num:
         expected, found = f"{num:,} rows after it, as the header says", f"{names.len():,}"
         raise InputError("the file is not whole", expected=expected, found=found, cure=AGAIN, where=where)
-    whole = names.cast(pl.Int64, strict=False)
-    return (whole if (whole.cast(pl.String) == names).fill_null(False).all() else names), vectors
+    integers = names.cast(pl.Int64, strict=False)
+    return (integers if (integers.cast(pl.String) == names).fill_null(False).all() else names), vectors
 
 
 def _parse(path: Path, num: int, dim: int, sample: bytes) -> tuple[pl.Series, npt.NDArray[Any]] | None:
@@ -277,7 +277,7 @@ def _number(cell: bytes, where: str) -> float:
 def match_vectors(graph: TemporalGraph, ids: Ids, vectors: Vectors, start: Vectors, where: str) -> Vectors:
     """Give every node of a graph, (N,), the vector under its id, and those without an event or vector their start.
 
-    Ids are compared as texts: 17 is "17". An id that stands on both sides of a bipartite graph gets its vector on
+    Ids are compared as strings: 17 is "17". An id that stands on both sides of a bipartite graph gets its vector on
     both, unless the file lists exactly the graph's ids, in the graph's order. Unknown ids are passed over.
 
     Args:
@@ -290,26 +290,28 @@ def match_vectors(graph: TemporalGraph, ids: Ids, vectors: Vectors, start: Vecto
     dim = start.shape[1]
     if vectors.shape[1] != dim:
         expected, found = f"vectors of {dim} numbers", str(vectors.shape[1])
-        raise InputError("wrong width", expected=expected, found=found, cure=f"set dim to {found}", where=where)
-    own, theirs = _texts(graph.ids), _texts(ids)
-    if own.equals(theirs):
+        raise InputError("wrong width", expected=expected, found=found, cure=f"set dim={found}", where=where)
+    node_names, file_names = _as_strings(graph.ids), _as_strings(ids)
+    if node_names.equals(file_names):
         return vectors
-    twice = theirs.is_duplicated()
+    twice = file_names.is_duplicated()
     if twice.any():
-        found = repr(theirs[twice.arg_max() or 0])
+        found = repr(file_names[twice.arg_max() or 0])
         raise InputError("an id stands twice", expected="one vector per id", found=found, where=where)
-    rows = pl.DataFrame({"id": theirs, "row": pl.int_range(theirs.len(), dtype=pl.Int64, eager=True)})
-    row = own.to_frame("id").join(rows, on="id", how="left", maintain_order="left")["row"].fill_null(-1).to_numpy()
+    rows = pl.DataFrame({"id": file_names, "row": pl.int_range(file_names.len(), dtype=pl.Int64, eager=True)})
+    row = (
+        node_names.to_frame("id").join(rows, on="id", how="left", maintain_order="left")["row"].fill_null(-1).to_numpy()
+    )
     seen = graph.degree > 0
     missing = np.flatnonzero(seen & (row < 0))
     if missing.size:
         expected = f"a vector for each of the graph's {np.count_nonzero(seen):,} ids"
-        found = f"{missing.size:,} missing, the first is {own[int(missing[0])]!r}"
-        cure = "add them, or choose another init"
+        found = f"{missing.size:,} missing, the first is {node_names[int(missing[0])]!r}"
+        cure = "add them, or set init='deepwalk' or another method"
         raise InputError("ids do not fit", expected=expected, found=found, cure=cure, where=where)
     start[row >= 0] = vectors[row[row >= 0]]
     return start
 
 
-def _texts(ids: Ids) -> pl.Series:
+def _as_strings(ids: Ids) -> pl.Series:
     return pl.Series("id", ids, dtype=pl.String if ids.dtype == object else pl.Int64).cast(pl.String)

@@ -62,7 +62,7 @@ def write_folder(folder: Place, kind: str, parts: Mapping[str, Mapping[str, Tens
     content = {"format": FORMAT, "version": VERSION, "kind": kind, "meta": dict(meta)}
     _encode(content)  # complain before anything is written
     place = Path(folder)
-    with _threads, one_writer(place), _os_errors_told(place, "written"):
+    with _threads, one_writer(place), _os_errors_as_input_errors(place, "written"):
         _check_ours(place, kind)
         _remove_orphans(place, kind)
         scratch = place / f".{kind}.{secrets.token_hex(6)}.tmp"
@@ -109,7 +109,7 @@ def remove_kind(folder: Place, kind: str) -> None:
     place = Path(folder)
     if not place.is_dir():
         return
-    with _threads, one_writer(place), _os_errors_told(place, "removed"):
+    with _threads, one_writer(place), _os_errors_as_input_errors(place, "removed"):
         _check_ours(place, kind)
         if has_folder(place, kind):
             _manifest(place, kind).unlink()
@@ -124,7 +124,7 @@ def one_writer(folder: Place) -> Iterator[None]:
     The process that holds the lock may take it again. The lock ends with the process; its file goes with it.
     """
     place = Path(folder)
-    with _threads, _os_errors_told(place, "written"):
+    with _threads, _os_errors_as_input_errors(place, "written"):
         if place.exists() and not place.is_dir():
             raise InputError("this is not a folder", expected="the name of a folder to write", where=str(place))
         if not place.exists():
@@ -178,7 +178,7 @@ def _signed(body: bytes) -> bytes:
 def _read_manifest(place: Path, kind: str) -> tuple[bytes, int, int]:
     """Read a manifest; its inode and time tell it from a later one of the same words."""
     path = _manifest(place, kind)
-    with _os_errors_told(place, "read"):
+    with _os_errors_as_input_errors(place, "read"):
         if not place.exists():
             raise MissingFileError("there is no such folder", expected=f"a tadge {kind} folder", where=str(place))
         if not place.is_dir():
@@ -284,7 +284,7 @@ def _dense(tensors: Mapping[str, Tensor], part: str) -> dict[str, Tensor]:
 def _read_part(path: Path, kind: str, file: dict[str, Any]) -> dict[str, Tensor]:
     """Read one file into memory of its own, after its size and digest were checked."""
     where = str(path)
-    with _os_errors_told(path, "read"):
+    with _os_errors_as_input_errors(path, "read"):
         if not path.is_file():
             raise MissingFileError(f"a file of the {kind} is missing", cure=CURE, where=where)
         size = path.stat().st_size
@@ -340,7 +340,7 @@ def _remove_orphans(place: Path, kind: str) -> None:
 
 
 @contextmanager
-def _os_errors_told(place: Path, deed: str) -> Iterator[None]:
+def _os_errors_as_input_errors(place: Path, deed: str) -> Iterator[None]:
     """Put what the system complains about into one sentence."""
     try:
         yield

@@ -26,18 +26,17 @@ def graph_tensors(graph: TemporalGraph) -> tuple[dict[str, Tensor], dict[str, An
 
     Returns:
         Tensors by name: `src`, `dst`, `time`, `toe`, `weight` where there is one, (E,) each; `tov_start`, (N+1,);
-        `tov_times`, (O,); `ids`, (N,), or for texts `id_bytes`, uint8 UTF-8 end to end, and `id_start`, (N+1,).
-        And what is no array: clock, directed, tov_rule, num_sources, and whether ids are "numbers" or "texts".
+        `tov_times`, (O,); `ids`, (N,), or for strings `id_bytes`, uint8 UTF-8 end to end, and `id_start`, (N+1,).
+        And what is no array: clock, directed, tov_rule, num_sources, and whether ids are "integers" or "strings".
     """
     arrays = {name: getattr(graph, name) for name in ARRAYS if getattr(graph, name) is not None}
-    texts = graph.ids.dtype == object
-    tensors = {name: _as_tensor(array) for name, array in (arrays | _id_arrays(graph.ids, texts)).items()}
+    tensors = {name: _as_tensor(array) for name, array in (arrays | _id_arrays(graph.ids)).items()}
     meta = {
         "clock": graph.clock,
         "directed": bool(graph.directed),
         "tov_rule": graph.tov_rule,
         "num_sources": int(graph.num_sources),
-        "ids": "texts" if texts else "numbers",
+        "ids": "strings" if graph.ids.dtype == object else "integers",
     }
     return tensors, meta
 
@@ -70,7 +69,7 @@ def graph_from(tensors: Mapping[str, Tensor], meta: Mapping[str, Any]) -> Tempor
 
 
 class _WritableView:
-    """Show numpy an array that cannot be written as one that can: torch knows no others, and would warn."""
+    """Present a read-only array as writable, so that torch.from_numpy does not warn. Do not write to it."""
 
     def __init__(self, array: npt.NDArray[Any]) -> None:
         self.array = array  # keeps the memory
@@ -81,17 +80,17 @@ def _as_tensor(array: npt.NDArray[Any]) -> Tensor:
     return torch.from_numpy(np.asarray(_WritableView(np.ascontiguousarray(array))))
 
 
-def _id_arrays(ids: Ids, texts: bool) -> dict[str, npt.NDArray[Any]]:
-    if not texts:
+def _id_arrays(ids: Ids) -> dict[str, npt.NDArray[Any]]:
+    if ids.dtype != object:
         return {"ids": ids}
-    encoded = [text.encode() for text in ids]
+    encoded = [name.encode() for name in ids]
     start = np.zeros(ids.size + 1, np.int64)
-    np.cumsum([len(each) for each in encoded], out=start[1:])
+    np.cumsum(list(map(len, encoded)), out=start[1:])
     return {"id_bytes": np.frombuffer(b"".join(encoded), np.uint8), "id_start": start}
 
 
 def _ids_from(arrays: Mapping[str, npt.NDArray[Any]], kind: str) -> Ids:
-    if kind == "numbers":
+    if kind == "integers":
         return arrays["ids"]
     joined, start = arrays["id_bytes"].tobytes(), arrays["id_start"]
     if not _is_index(start, len(joined)):
@@ -118,7 +117,7 @@ def _check(graph: TemporalGraph) -> None:
         "other numbers of sources": not isinstance(graph.num_sources, int) or not 0 <= graph.num_sources <= n,
         "other ids": graph.ids.ndim != 1 or graph.ids.dtype not in (INT_DTYPE, np.dtype(object)),
         "columns that differ in length": any(array.shape != (e,) for array in nodes + days),
-        "other types of numbers": any(array.dtype != NODE_DTYPE for array in nodes)
+        "other dtypes": any(array.dtype != NODE_DTYPE for array in nodes)
         or any(array.dtype != DAY_DTYPE for array in [*days, graph.tov_times]),
         "nodes without an id": e > 0 and any(array.size and not 0 <= array.min() <= array.max() < n for array in nodes),
         "joining times of other nodes": graph.tov_times.ndim != 1
