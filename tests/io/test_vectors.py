@@ -275,5 +275,5 @@ def test_what_does_not_fit():
         "my.npz: ids do not fit; expected a vector for each of the graph's 3 ids; "
         "found 2 missing, the first is '6'; add them, or set init='deepwalk' or another method"
     )
-    with pytest.raises(InputError, match=r"my.npz: wrong width; expected vectors of 4 numbers; found 2; set dim to 2"):
+    with pytest.raises(InputError, match=r"my.npz: wrong width; expected vectors of 4 numbers; found 2; set dim=2"):
         match_vectors(graph, IDS, VECTORS, start_rows(graph, 4), "my.npz")
