@@ -14,7 +14,7 @@ from pathlib import Path
 
 import tadge
 from study import keep
-from tadge.evaluation.entrants import shuffle_times
+from tadge.evaluation.competitors import shuffle_times
 from tadge.graph import TemporalGraph
 
 VARIANTS = {

@@ -20,12 +20,12 @@ class Oracle:
             best[k] = v in graph.dst[own[graph.time[own] == graph.time[own[0]]]]
         return best
 
-    def predict_toe(self, src, dst, at, *, graph, squashed):
+    def predict_toe(self, src, dst, at, *, graph, unit, statistic):
         days = np.empty(src.size)
         for k, (u, v, moment) in enumerate(zip(src, dst, at, strict=True)):
             own = np.flatnonzero((graph.src == u) & (graph.dst == v) & (graph.time > moment))
             days[k] = graph.time[own[0]] - moment
-        return squash(days) if squashed else days
+        return squash(days) if unit == "squashed" else days
 
 
 class Constant:
@@ -39,8 +39,8 @@ class Constant:
     def score_links(self, src, dst, at, *, graph):
         return np.zeros(src.size)
 
-    def predict_toe(self, src, dst, at, *, graph, squashed):
-        return np.full(src.size, squash(np.array(self.days)) if squashed else self.days)
+    def predict_toe(self, src, dst, at, *, graph, unit, statistic):
+        return np.full(src.size, squash(np.array(self.days)) if unit == "squashed" else self.days)
 
     def embed(self, nodes, at, *, graph):
         return np.ones((nodes.size, 1))
@@ -62,7 +62,7 @@ class Recency:
 
 
 class Learned:
-    """Guess the mean ToE of what it was given to learn from, and remember how much that was."""
+    """Predict the mean ToE of what it was given to learn from, and remember how much that was."""
 
     name = "learned"
 
@@ -71,8 +71,8 @@ class Learned:
         self.mean = float(squash(graph.toe_values()).mean())
         return self
 
-    def predict_toe(self, src, dst, at, *, graph, squashed):
-        return np.full(src.size, self.mean if squashed else float(unsquash(np.array(self.mean))))
+    def predict_toe(self, src, dst, at, *, graph, unit, statistic):
+        return np.full(src.size, self.mean if unit == "squashed" else float(unsquash(np.array(self.mean))))
 
 
 class Places:

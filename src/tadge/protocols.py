@@ -7,6 +7,7 @@ days on its clock. Nothing later than its moment may reach an answer.
 
 from __future__ import annotations
 
+from inspect import signature
 from os import PathLike
 from typing import Any, Literal, Protocol, Self, runtime_checkable
 
@@ -73,6 +74,9 @@ class PredictsToe(Protocol):
         """
 
 
+Answerer = EmbedsNodes | ScoresLinks | PredictsToe  # what can be judged and audited; `fit` and `name` may be missing
+
+
 @runtime_checkable
 class EmbedsWalks(Protocol):
     """Reads walks: a vector per place, and the ToE of each step."""
@@ -93,10 +97,16 @@ class Prepares(Protocol):
 
 
 @runtime_checkable
-class Estimator(Method, Protocol):
-    """Is one of our own: remembers its graph, can be described, made anew, saved and loaded."""
+class Fitted(Protocol):
+    """Remembers the graph that it has learned from."""
 
     graph_: TemporalGraph
+
+
+@runtime_checkable
+class Estimator(Method, Protocol):
+    """Is one of our own: can be described, made anew, saved and loaded; `Fitted` once it has learned."""
+
     seed: int
 
     def fit(self, graph: TemporalGraph, *, progress: bool | None = None) -> Self:
@@ -116,6 +126,14 @@ class Estimator(Method, Protocol):
     @classmethod
     def load(cls, folder: str | PathLike[str]) -> Self:
         """Read a fitted estimator from a folder."""
+
+
+def accepts(function: object, argument: str) -> bool:
+    """Tell whether a function has an argument of this name; False where nobody can say."""
+    try:
+        return callable(function) and argument in signature(function).parameters
+    except (TypeError, ValueError):
+        return False
 
 
 def supports(method: object, call: str) -> bool:

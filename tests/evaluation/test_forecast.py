@@ -6,16 +6,18 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import tadge
 from answering import Broken, Constant, Learned, Oracle, Places, Recency
 from small import forum, network, rebuilt, training, walking
-from tadge import TADGE
+from tadge import TADGE, ForecastConfig, Forecaster
 from tadge.errors import ConfigError, InputError
-from tadge.evaluation import entrants
+from tadge.evaluation import competitors
 from tadge.evaluation.classes import as_labels, class_questions, classify
+from tadge.evaluation.models import default_models, load_models, models_of
 from tadge.evaluation.questions import link_questions, toe_questions
-from tadge.evaluation.tasks import rank_links
+from tadge.evaluation.tasks import DAYS_MEDIAN, SQUASHED_MEAN, predict_toe, rank_links
 from tadge.graph import TemporalGraph
 from tadge.units import squash
 
@@ -50,7 +52,7 @@ def test_an_oracle_is_perfect(graph):
     assert value(result, "oracle", "who-and-when", "within 0.05") == 1.0
     assert result.validation["oracle"]["links mrr"] == 1.0
     assert result.validation["oracle"]["toe rmse"] == pytest.approx(0.0, abs=1e-9)
-    assert len(result.sentences()) == 5
+    assert len(result.sentences()) == 6  # ToE squashed and in days
     assert all("oracle wins against" in sentence for sentence in result.sentences())
 
 
@@ -97,7 +99,7 @@ def test_questions_come_with_the_right_moments(graph):
             seen["links"] |= set(zip(src.tolist(), at.tolist(), strict=True))
             return np.zeros(src.size)
 
-        def predict_toe(self, src, dst, at, *, graph, squashed):
+        def predict_toe(self, src, dst, at, *, graph, unit, statistic):
             seen["toe"] |= set(zip(src.tolist(), dst.tolist(), at.tolist(), strict=True))
             return np.zeros(src.size)
 
@@ -109,7 +111,7 @@ def test_questions_come_with_the_right_moments(graph):
     for u, v, at in seen["toe"]:
         event = np.flatnonzero((graph.src == u) & (graph.dst == v) & (graph.time > at) & late)
         assert event.size
-        assert at in graph.tov(v)
+        assert at in graph.tov(tadge.NodeNumbers(v))
     (view,) = seen["fit"]
     assert view.fingerprint == split.train.fingerprint
     assert view.time[-1] < split.validation_from
@@ -284,60 +286,108 @@ def test_a_model_is_fitted_here_and_has_its_control(tiny, tmp_path):
     result = tadge.evaluate(tiny, graph, labels=labels, methods=[Recency(), Learned()], progress=False)
     assert not hasattr(tiny, "graph_")  # what the user gave stays as it was
     assert result.kinds == {
-        **{"TADGE": "model", "recency": "rule", "learned": "rule"},
-        **{"TADGE, times shuffled": "control", "best rules": "rule"},
+        **{"TADGE (vectors)": "model", "recency": "rule", "learned": "rule"},
+        **{"TADGE (vectors), times shuffled": "control", "best rules": "rule"},
     }
-    assert set(result.methods["TADGE"]) == set(result.tasks)
-    assert set(result.methods["TADGE, times shuffled"]) == set(result.tasks)
-    assert result.config["model"]["model"]["dim"] == 8
-    assert result.config["model"]["seed"] == 3
+    assert set(result.methods["TADGE (vectors)"]) == set(result.tasks)
+    assert set(result.methods["TADGE (vectors), times shuffled"]) == set(result.tasks)
+    assert result.config["models"]["TADGE (vectors)"]["network"]["dim"] == 8
+    assert result.config["models"]["TADGE (vectors)"]["seed"] == 3
     split = tadge.split_by_time(graph)
-    fitted = TADGE(tiny.walks, tiny.model, tiny.train, 3).fit(split.train, progress=False)
+    fitted = TADGE(tiny.walk_config, tiny.network_config, tiny.train_config, 3).fit(split.train, progress=False)
     same = tadge.evaluate(fitted, graph, labels=labels, methods=[Recency(), Learned()], progress=False)
-    assert same.methods["TADGE"] == result.methods["TADGE"]  # fitted there or here
-    assert same.methods["TADGE, times shuffled"] == result.methods["TADGE, times shuffled"]
+    assert same.methods["TADGE (vectors)"] == result.methods["TADGE (vectors)"]  # fitted there or here
+    assert same.methods["TADGE (vectors), times shuffled"] == result.methods["TADGE (vectors), times shuffled"]
     assert same.validation == result.validation
     assert fitted.graph_ is split.train
     without = tadge.evaluate(fitted, graph, methods=[], tasks="toe", control=False, progress=False)
-    assert set(without.methods) == {"TADGE"}
+    assert set(without.methods) == {"TADGE (vectors)"}
 
 
-def test_options_are_a_model_too():
-    for given in (
-        (walking(), network(), training(epochs=1)),
-        {"walks": {"num_walks": 300, "min_length": 2, "max_length": 4}},
-        network(),
-    ):
-        model = entrants.as_model(given, 9)
+def test_options_are_models_too():
+    for given in ((walking(), network(), training(epochs=1)), network()):
+        (model,) = models_of(given, 9)
         assert isinstance(model, TADGE)
         assert model.seed == 9
-    assert model.model == network()
-    with pytest.raises(ConfigError, match="unknown part of a model"):
-        entrants.as_model({"walk": {}}, 0)
+    assert model.network_config == network()
+    constant = Constant()
+    config = ForecastConfig(steps=5)
+    forecaster, vectors, own = models_of([config, walking(), constant, training()], 4)
+    assert (forecaster.name, forecaster.config, forecaster.seed) == ("Forecaster", config, 4)
+    assert (vectors.name, vectors.walk_config, vectors.train_config) == ("TADGE (vectors)", walking(), training())
+    assert own is constant
+    assert models_of(None, 0) == []
+    assert [model.name for model in default_models(3)] == ["Forecaster", "TADGE (vectors)"]
+    assert [model.seed for model in default_models(3)] == [3, 3]
+
+
+def test_both_models_have_a_row_in_every_table(tiny, tmp_path):
+    """Each with sentences and a control of its own; where one cannot answer, with dashes."""
+    graph = forum()
+    forecaster = Forecaster(ForecastConfig(steps=20, trees=5, leaf_samples=5), seed=3)
+    labels = np.arange(graph.num_nodes) % 2
+    result = tadge.evaluate([forecaster, tiny], graph, labels=labels, methods=[Recency(), Learned()], progress=False)
+    names = ["Forecaster", "TADGE (vectors)"]
+    controls = [f"{name}, times shuffled" for name in names]
+    assert [name for name, kind in result.kinds.items() if kind == "control"] == controls
+    for task in result.tasks:
+        assert result.rows(task)[:2] == names
+    assert result.rows("classes") == [*names, controls[1]]
+    assert result.rows("toe")[-2:] == controls
+    assert result.figures("Forecaster", "classes") == {}
+    row = next(line for line in str(result).partition("classes:")[2].splitlines() if "Forecaster" in line)
+    assert row.replace(" ", "") == "│Forecaster│-│-│"
+    for name, control in zip(names, controls, strict=True):
+        rivals = {each["rival"] for each in result.comparisons if each["model"] == name and each["task"] == "toe"}
+        assert rivals == {"learned", control}
+        assert {each["metric"] for each in result.comparisons if each["model"] == name and each["task"] == "toe"} == {
+            *("rmse", "median days")
+        }
+        assert any(
+            sentence.startswith((f"{name} wins", f"{name} loses", f"{name} and")) for sentence in result.sentences()
+        )
+    assert any("median error in days" in sentence for sentence in result.sentences("toe"))
+    split = tadge.split_by_time(graph)
+    for model in (forecaster, tiny):
+        clone(model).fit(split.train, progress=False).save(tmp_path)
+    loaded = load_models(tmp_path)
+    assert [model.name for model in loaded] == names
+    options = {"labels": labels, "methods": [Recency(), Learned()], "control": False, "progress": False}
+    again = tadge.evaluate(loaded, graph, **options)
+    assert {name: again.methods[name] for name in names} == {name: result.methods[name] for name in names}
+    seen = clone(forecaster).fit(graph, progress=False)
+    with pytest.raises(InputError, match="models: Forecaster has seen the test period"):
+        tadge.evaluate([tiny, seen], graph, methods=[])
 
 
 def test_a_model_that_has_seen_the_test_is_refused(tiny):
     graph = forum()
     split = tadge.split_by_time(graph)
-    seen = TADGE(tiny.walks, tiny.model, tiny.train).fit(graph, progress=False)
+    seen = TADGE(tiny.walk_config, tiny.network_config, tiny.train_config).fit(graph, progress=False)
     with pytest.raises(
-        InputError, match=r"model: the model has seen the test period; expected fitted to events before"
+        InputError, match=r"models: TADGE \(vectors\) has seen the test period; expected fitted to events before"
     ):
         tadge.evaluate(seen, graph, methods=[])
-    late = TADGE(tiny.walks, tiny.model, tiny.train).fit(graph.before(split.test_from), progress=False)
+    late = TADGE(tiny.walk_config, tiny.network_config, tiny.train_config).fit(
+        graph.before(split.test_from), progress=False
+    )
     result = tadge.evaluate(late, graph, methods=[], tasks="toe", control=False, progress=False)
-    assert result.validation["TADGE"] == {}  # it has learned from that period
+    assert result.validation["TADGE (vectors)"] == {}  # it has learned from that period
 
 
 def test_shuffled_times_keep_all_but_the_order():
     graph = forum()
-    other = entrants.shuffle_times(graph, 1)
+    other = competitors.shuffle_times(graph, 1)
     assert np.array_equal(other.time, graph.time)
     assert other.fingerprint != graph.fingerprint
     pairs = [sorted(zip(each.src.tolist(), each.dst.tolist(), strict=True)) for each in (graph, other)]
     assert pairs[0] == pairs[1]
-    assert entrants.shuffle_times(graph, 1).fingerprint == other.fingerprint
-    assert entrants.shuffle_times(graph, 2).fingerprint != other.fingerprint
+    assert competitors.shuffle_times(graph, 1).fingerprint == other.fingerprint
+    assert competitors.shuffle_times(graph, 2).fingerprint != other.fingerprint
+
+
+def never(*_, **__):
+    raise AssertionError("nobody should learn")
 
 
 def test_what_is_kept_is_taken(tiny, tmp_path, monkeypatch):
@@ -355,7 +405,7 @@ def test_what_is_kept_is_taken(tiny, tmp_path, monkeypatch):
     answers = [path for path in tmp_path.iterdir() if path.suffix == ".npz"]
     assert len(answers) == 2
     answers[0].write_bytes(b"not what it was")
-    monkeypatch.setattr(TADGE, "fit", None)  # the models are taken as they are
+    monkeypatch.setattr(TADGE, "fit", never)  # the models are taken as they are
     third = tadge.evaluate(tiny, graph, methods=[Recency()], tasks="toe", folder=tmp_path, progress=False)
     assert third.methods == first.methods
 
@@ -378,9 +428,15 @@ BAD = {
     "task": ({"tasks": ("links", "who")}, "tasks: unknown task; expected some of toe, links, who-and-when, classes"),
     "no task": ({"tasks": ()}, "unknown task"),
     "protocol": ({"protocol": "papers"}, "protocol: unknown protocol; expected forecast or paper; found 'papers'"),
-    "negatives": ({"against": "hard"}, "unknown kind of negatives"),
+    "against": ({"against": "hard"}, "unknown kind of negatives"),
     "seed": ({"seed": -1}, "not a seed"),
-    "model": ({"model": 3}, "model: not a model; expected a TADGE, its options, or an object with embed"),
+    "model": (
+        {"model": 3},
+        "models: not a model; expected a Forecaster, a TADGE, their configs, or objects with embed",
+    ),
+    "class": ({"model": TADGE}, "models: not a model"),
+    "configs": ({"model": [training(), training()]}, "two configs of one kind; expected one of each"),
+    "option": ({"most": 3}, "evaluate: unknown option; expected some of protocol, tasks, against, max_links"),
     "method": ({"methods": [object()]}, "methods: not a method"),
     "names": (
         {"methods": [Constant(), Constant()]},
@@ -392,7 +448,7 @@ BAD = {
     "column": ({"model": Broken(score_links=lambda n: np.zeros((n, 1)))}, "wrong shape"),
     "NaN toe": (
         {"model": Broken(predict_toe=lambda n: np.full(n, np.nan))},
-        "the guesses of ToE of broken cannot be used",
+        "the predicted ToEs of broken cannot be used",
     ),
     "inf toe": ({"model": Broken(predict_toe=lambda n: np.full(n, np.inf))}, "expected numbers; found inf"),
     "vectors": (
@@ -449,31 +505,43 @@ def test_a_sample_is_said(graph):
     assert any("links: 40 of 105 test events were asked about" in note for note in result.notes)
     result = tadge.evaluate(Constant(), graph, tasks="links", methods=[], max_links=0)
     assert result.tasks["links (random)"]["questions"] == 105
-    with pytest.raises(ConfigError, match="most: value too small"):
+    with pytest.raises(ConfigError, match="max_links: value too small"):
         tadge.evaluate(Constant(), graph, tasks="links", methods=[], max_links=-1)
 
 
-@pytest.mark.parametrize(("forecaster", "times"), [(None, 1), ("one", 0)])
-def test_vectors_are_made_only_where_they_are_needed(graph, forecaster, times):
+def test_what_many_questions_share_is_done_once(graph):
     prepared = []
 
     class Prepared(Constant):
-        forecaster_ = forecaster
-
         def prepare(self, graph, *, progress):
             prepared.append(graph)
 
     tadge.evaluate(Prepared(), graph, methods=[], tasks=("links", "toe"))
-    assert prepared == [graph] * times
+    assert prepared == [graph]
+
+
+def test_both_statistics_of_a_block_are_asked_for_in_a_row(graph):
+    """So that a method can use what it knows of these pairs again."""
+    asked = []
+
+    class Noting(Constant):
+        def predict_toe(self, src, dst, at, *, graph, unit, statistic):
+            asked.append((src.size, unit, statistic))
+            return np.zeros(src.size)
+
+    questions = toe_questions(graph, float(graph.time[600]), np.inf, 0)
+    predict_toe(Noting(), questions, graph, (SQUASHED_MEAN, DAYS_MEDIAN), lambda *_: None, 30)
+    assert asked[:4] == [(30, "squashed", "mean"), (30, "days", "median")] * 2
+    assert sum(size for size, *_ in asked) == 2 * len(questions)
 
 
 def test_when_is_asked_in_days(graph):
     """A method may guess one thing squashed, where its mean counts, and another in days."""
 
     class Two(Oracle):
-        def predict_toe(self, src, dst, at, *, graph, squashed):
-            days = super().predict_toe(src, dst, at, graph=graph, squashed=False)
-            return np.full(src.size, 0.99) if squashed else days
+        def predict_toe(self, src, dst, at, *, graph, unit, statistic):
+            days = super().predict_toe(src, dst, at, graph=graph, unit="days", statistic=statistic)
+            return np.full(src.size, 0.99) if unit == "squashed" else days
 
     result = tadge.evaluate(Two(), graph, methods=[])
     oracle = tadge.evaluate(Oracle(), graph, methods=[])
@@ -501,9 +569,9 @@ def test_memory_does_not_grow_with_the_questions():
     """Ten times as many questions take a few bytes more for each, not a hundred scores."""
     graph = tadge.synthetic.forum(6000, seed=0).graph
     peaks = []
-    for most in (400, 4000):
-        asked = link_questions(graph, float(graph.time[2000]), np.inf, 0, most)
-        assert len(asked) == most
+    for max_links in (400, 4000):
+        asked = link_questions(graph, float(graph.time[2000]), np.inf, 0, max_links)
+        assert len(asked) == max_links
         asked.candidates("historical", 0, 1)  # what is made once
         tracemalloc.start()
         rank_links(Constant(), asked, "historical", lambda *_: None, 10_000)

@@ -17,13 +17,17 @@ from tadge import TADGE, datasets
 from tadge.baselines import make
 from tadge.config import WalkConfig
 from tadge.errors import DatasetError, InputError
-from tadge.evaluation.paper import PER_VERTEX, make_plan
+from tadge.evaluation.config import EvaluationConfig, Setting
+from tadge.evaluation.paper import PER_NODE, make_plan
 from tadge.graph import TemporalGraph
+from tadge.progress import Bars
 from tadge.units import squash
 from tadge.walks.split import split_by_walks
 
 TASKS = ("toe", "links", "who-and-when", "classes")
-CONTROL = "TADGE, times shuffled"
+MODEL = "TADGE (vectors)"
+CONTROL = "TADGE (vectors), times shuffled"
+PER_NODE_ROW = PER_NODE.format(MODEL)
 PERFECT = pytest.approx(1.0, abs=1e-12)
 
 
@@ -34,11 +38,15 @@ def graph():
 
 @cache
 def plan_of(graph, config=None, seed=0):
-    return make_plan(graph, config or WalkConfig(), TASKS, None, seed)
+    return make_plan(setting(graph, seed), config or WalkConfig())
+
+
+def setting(graph, seed=0, labels=None):
+    return Setting(graph, EvaluationConfig(), seed, labels, None, Bars(False))
 
 
 def paper(model, graph, **options):
-    return tadge.evaluate(model, graph, "paper", **{"methods": [], "progress": False} | options)
+    return tadge.evaluate(model, graph, protocol="paper", **{"methods": [], "progress": False} | options)
 
 
 def value(result, name, task, metric):
@@ -76,7 +84,7 @@ class Reader:
         return 2 * np.arctan(walks.toe[:, 1:]) / np.pi
 
     def _never(self, *_, **__):
-        raise AssertionError("a reader of walks is not asked about vertices")
+        raise AssertionError("a reader of walks is not asked about nodes")
 
     embed = score_links = predict_toe = _never
 
@@ -92,7 +100,7 @@ def test_a_perfect_reader_is_perfect(graph):
         found = result.methods["reader"]["edges"][metric]
         assert (found["value"], found["low"], found["high"]) == (PERFECT, PERFECT, PERFECT)
     assert value(result, "reader", "time-aware edges", "within 0.05") == PERFECT
-    assert len(result.sentences()) == 3
+    assert len(result.sentences()) == 4  # ToE squashed and in days
     assert all("reader wins against constant" in sentence for sentence in result.sentences())
     assert list(result.tasks) == ["toe", "edges", "time-aware edges"]
 
@@ -162,14 +170,15 @@ def test_scores_of_a_rule_are_judged_by_scikit_learn(graph):
     without = Counter(target for event, target in enumerate(targets_of) if event not in rehearsed)
 
     def scores(edges, received):
-        later = np.arange(edges.asking.size) >= edges.walk.size
+        later = np.arange(edges.query_places.size) >= edges.walk.size
         targets = [
-            np.where(later, edges.nodes[asked], edges.nodes[edges.asking]) for asked in (edges.right, edges.wrong)
+            np.where(later, edges.nodes[asked], edges.nodes[edges.query_places])
+            for asked in (edges.positive, edges.negative)
         ]
         return np.array([received[int(node)] for node in np.concatenate(targets)], float)
 
     early, test = scores(plan.early, without), scores(plan.test, Counter(targets_of))
-    known_early, labels = (np.repeat([1, 0], edges.asking.size) for edges in (plan.early, plan.test))
+    known_early, labels = (np.repeat([1, 0], edges.query_places.size) for edges in (plan.early, plan.test))
     least = max(set(early), key=lambda each: known.f1_score(known_early, early >= each))
     assert value(result, "popularity", "edges", "AUC") == pytest.approx(known.roc_auc_score(labels, test))
     assert value(result, "popularity", "edges", "AP") == pytest.approx(known.average_precision_score(labels, test))
@@ -180,7 +189,9 @@ def test_wrong_places_have_no_link_in_the_whole_graph(graph):
     plan = plan_of(graph)
     links = {frozenset(pair) for pair in zip(graph.src.tolist(), graph.dst.tolist(), strict=True)}
     for edges in (plan.early, plan.test):
-        for one, other in zip(edges.nodes[edges.asking].tolist(), edges.nodes[edges.wrong].tolist(), strict=True):
+        for one, other in zip(
+            edges.nodes[edges.query_places].tolist(), edges.nodes[edges.negative].tolist(), strict=True
+        ):
             assert one != other
             assert frozenset((one, other)) not in links
 
@@ -246,8 +257,8 @@ def test_toe_is_asked_as_of_the_joining_of_the_target(graph):
     seen, history = [], graph
 
     class Recording(Constant):
-        def predict_toe(self, src, dst, at, *, graph, squashed):
-            assert squashed
+        def predict_toe(self, src, dst, at, *, graph, unit, statistic):
+            assert (unit, statistic) == ("squashed", "mean")
             assert graph is history
             seen.extend(zip(src.tolist(), dst.tolist(), at.tolist(), strict=True))
             return np.zeros(src.size)
@@ -271,7 +282,7 @@ def test_the_mean_is_that_of_the_walks_to_learn_from(graph):
 
 def test_classes_are_those_of_the_vertices_of_the_walks(graph):
     labels = parity(graph)
-    asked = make_plan(graph, WalkConfig(), TASKS, labels, 0).classes
+    asked = make_plan(setting(graph, labels=labels), WalkConfig()).classes
     plan = plan_of(graph)
     parts = (asked.train, plan.learn), (asked.validation, plan.choose), (asked.test, plan.split.test)
     for part, walks in parts:
@@ -287,6 +298,9 @@ def test_labels_can_be_told_from_vectors_that_hold_them(graph):
 
         def embed_walks(self, walks):
             return np.where(walks.nodes[..., None] >= 0, np.eye(3)[labels[walks.nodes]], np.nan)
+
+        def predict_walk_toe(self, walks):
+            raise AssertionError("nobody asks")
 
     vectors = np.eye(3)[labels]
     given = {"labels": labels, "tasks": "classes", "control": False}
@@ -305,7 +319,7 @@ def test_labels_can_be_told_from_vectors_that_hold_them(graph):
     assert value(result, "majority", "classes", "macro-f1") == pytest.approx(macro)
     assert result.tasks["classes"]["questions"] == len(tested)
     share = f"{1 - len(new) / len(tested):.0%}"
-    assert any(f"{share} of the test vertices are in training walks too" in note for note in result.notes)
+    assert any(f"{share} of the test nodes are in training walks too" in note for note in result.notes)
 
 
 def test_vectors_of_rules_are_those_of_the_end_of_training(graph):
@@ -348,17 +362,17 @@ def fitted():
 def test_a_model_is_fitted_here_and_has_its_control(judged):
     assert list(judged.tasks) == ["toe", "edges", "time-aware edges", "classes"]
     assert judged.kinds == {
-        **{"TADGE": "model", PER_VERTEX: "model", "mean": "rule", "EdgeBank": "rule", CONTROL: "control"},
+        **{MODEL: "model", PER_NODE_ROW: "variant", "mean": "rule", "EdgeBank": "rule", CONTROL: "control"},
     }
-    assert set(judged.methods["TADGE"]) == set(judged.methods[CONTROL]) == set(judged.tasks)
-    assert set(judged.methods[PER_VERTEX]) == {"edges"}
+    assert set(judged.methods[MODEL]) == set(judged.methods[CONTROL]) == set(judged.tasks)
+    assert set(judged.methods[PER_NODE_ROW]) == {"edges"}
     assert {one["rival"] for one in judged.comparisons} == {"mean", "EdgeBank", CONTROL}
-    assert all(one["model"] == "TADGE" for one in judged.comparisons)
+    assert all(one["model"] == MODEL for one in judged.comparisons)
     assert judged.rows("edges")[2:] == ["EdgeBank", CONTROL]
     assert {name: set(times) for name, times in judged.times.items()} == {
-        name: {"fit", "answers"} for name in ("TADGE", "mean", "EdgeBank", CONTROL)
+        name: {"fit", "answers"} for name in (MODEL, "mean", "EdgeBank", CONTROL)
     }
-    assert value(judged, CONTROL, "toe", "rmse") != value(judged, "TADGE", "toe", "rmse")
+    assert value(judged, CONTROL, "toe", "rmse") != value(judged, MODEL, "toe", "rmse")
     assert any(note.startswith("edges: every end of a test edge is asked") for note in judged.notes)
 
 
@@ -368,16 +382,16 @@ def test_the_model_is_read_off_the_test_walks(judged, fitted):
     walks, edges = plan.split.test, plan.test
     errors = (fitted.predict_walk_toe(walks) - squash(walks.toe[:, 1:])).reshape(-1)
     expected = np.sqrt(np.nanmean(errors**2))
-    assert value(judged, "TADGE", "toe", "rmse") == pytest.approx(expected)
+    assert value(judged, MODEL, "toe", "rmse") == pytest.approx(expected)
     rows = fitted.embed_walks(walks).reshape(-1, 8)
-    labels = np.repeat([1, 0], edges.asking.size)
+    labels = np.repeat([1, 0], edges.query_places.size)
     of = walks.nodes.reshape(-1)
     means = np.stack([rows[of == node].mean(axis=0) if node in of else np.zeros(8) for node in range(graph.num_nodes)])
-    for name, vectors in (("TADGE", rows), (PER_VERTEX, means[of])):
+    for name, vectors in ((MODEL, rows), (PER_NODE_ROW, means[of])):
         cosine = cosine_similarity(np.nan_to_num(vectors))
-        scores = np.concatenate([cosine[edges.asking, other] for other in (edges.right, edges.wrong)])
+        scores = np.concatenate([cosine[edges.query_places, other] for other in (edges.positive, edges.negative)])
         assert value(judged, name, "edges", "AUC") == pytest.approx(known.roc_auc_score(labels, scores), abs=1e-4)
-    assert value(judged, "TADGE", "edges", "AUC") != value(judged, PER_VERTEX, "edges", "AUC")
+    assert value(judged, MODEL, "edges", "AUC") != value(judged, PER_NODE_ROW, "edges", "AUC")
 
 
 def test_one_fitted_to_the_training_graph_is_taken_as_it_is(judged, fitted):
@@ -386,12 +400,12 @@ def test_one_fitted_to_the_training_graph_is_taken_as_it_is(judged, fitted):
     assert result.methods == judged.methods
     assert fitted.graph_ is plan_of(graph, walking()).split.train_graph
     without = paper(fitted, graph, control=False, tasks="toe")
-    assert set(without.methods) == {"TADGE"}
+    assert set(without.methods) == {MODEL}
 
 
 def test_one_fitted_to_another_graph_is_refused(fitted):
     seen = TADGE(walking(), network(), training(epochs=1)).fit(forum(), progress=False)
-    words = r"model: the model may have seen the test walks; expected fitted to the training graph of this split; give"
+    words = r"models: TADGE \(vectors\) may have seen the test walks; expected fitted to the training graph of this"
     with pytest.raises(InputError, match=words):
         paper(seen, forum())
     with pytest.raises(InputError, match=words):
@@ -425,9 +439,13 @@ def test_the_control_learns_from_as_many_walks_of_shuffled_times(monkeypatch):
 def test_models_are_kept_in_a_folder(judged, tmp_path, monkeypatch):
     graph, options = forum(), {"methods": ["mean"], "labels": parity(forum()), "folder": tmp_path}
     first = paper(small_model(), graph, **options)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["tadge", "tadge-times-shuffled"]
-    assert first.methods["TADGE"] == judged.methods["TADGE"]
-    monkeypatch.setattr(TADGE, "fit", None)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["tadge-vectors", "tadge-vectors-times-shuffled"]
+    assert first.methods[MODEL] == judged.methods[MODEL]
+
+    def never(*_, **__):
+        raise AssertionError("nobody should learn")
+
+    monkeypatch.setattr(TADGE, "fit", never)
     assert paper(small_model(), graph, **options).methods == first.methods
 
 
@@ -438,12 +456,12 @@ def test_the_head_says_what_it_is(judged, tmp_path):
     head = str(judged).splitlines()[:2]
     assert "protocol paper" in head[0]
     assert head[1].startswith(
-        "This is reconstruction: the model has seen the edges, and the ToE, that it is asked about"
+        "This is reconstruction: vectors of walks have seen the edges, and the ToE, that they are asked about"
     )
     judged.to_json(tmp_path / "it.json")
     assert str(tadge.Result.from_json(tmp_path / "it.json")) == str(judged)
-    assert PER_VERTEX in str(judged)
-    assert PER_VERTEX not in " ".join(judged.sentences())
+    assert PER_NODE_ROW in str(judged)
+    assert PER_NODE_ROW not in " ".join(judged.sentences())
 
 
 def test_crowded_graphs_say_so():
@@ -452,8 +470,8 @@ def test_crowded_graphs_say_so():
     src, dst = np.random.default_rng(0).permutation(pairs).T
     graph = TemporalGraph.from_arrays(src, dst, np.arange(len(pairs)) + 1.0, unit="days", clock="own")
     result = paper(Constant(), graph, tasks="links")
-    ends = plan_of(graph).test.asking.size
-    assert any(f"edges: {ends:,} of {ends:,} ends have a link with every vertex" in note for note in result.notes)
+    ends = plan_of(graph).test.query_places.size
+    assert any(f"edges: {ends:,} of {ends:,} ends have a link with every node" in note for note in result.notes)
     assert "AUC same walk" not in result.methods["constant"]["edges"]
     assert "AUC same walk" not in str(result).partition("note:")[0]
 
@@ -488,8 +506,12 @@ def on_walks(answer):
     class Walker(Broken):
         def __init__(self, **questions):
             super().__init__(predict_toe=np.zeros)
-            for question, found in questions.items():
-                setattr(self, question, lambda walks, found=found: found(walks.nodes.shape))
+            right = {
+                "embed_walks": lambda shape: np.ones((*shape, 2)),
+                "predict_walk_toe": lambda shape: np.zeros((shape[0], shape[1] - 1)),
+            }
+            for question, answer in (right | questions).items():
+                setattr(self, question, lambda walks, answer=answer: answer(walks.nodes.shape))
 
     return Walker(**answer)
 
@@ -499,10 +521,10 @@ BAD = {
     "links": (Broken(score_links=lambda n: np.zeros(n + 1)), "the link scores of broken have the wrong shape"),
     "NaN toe": (
         Broken(predict_toe=nothing),
-        "the guesses of ToE of broken cannot be used; expected numbers; found nan",
+        "the predicted ToEs of broken cannot be used; expected numbers; found nan",
     ),
-    "inf toe": (Broken(predict_toe=lambda n: np.full(n, np.inf)), "the guesses of ToE of broken cannot be used"),
-    "toe": (Broken(predict_toe=lambda n: 0.5), "the guesses of ToE of broken have the wrong shape"),
+    "inf toe": (Broken(predict_toe=lambda n: np.full(n, np.inf)), "the predicted ToEs of broken cannot be used"),
+    "toe": (Broken(predict_toe=lambda n: 0.5), "the predicted ToEs of broken have the wrong shape"),
     "NaN vectors": (Broken(embed=lambda n: np.full((n, 2), np.nan)), "the vectors of broken cannot be used"),
     "vectors": (Broken(embed=np.zeros), "the vectors of broken have the wrong shape"),
     "a vector": (Broken(embed=lambda n: 1.0), "the vectors of broken have the wrong shape"),
@@ -511,10 +533,10 @@ BAD = {
     "a row": (on_walks({"embed_walks": lambda shape: 1.0}), "the vectors of broken have the wrong shape"),
     "NaN walks": (
         on_walks({"predict_walk_toe": lambda shape: nothing((shape[0], shape[1] - 1))}),
-        "the guesses of ToE of broken cannot be used; expected numbers; found nan",
+        "the predicted ToEs of broken cannot be used; expected numbers; found nan",
     ),
-    "walks": (on_walks({"predict_walk_toe": np.zeros}), "the guesses of ToE of broken have the wrong shape"),
-    "text": (on_walks({"predict_walk_toe": lambda shape: "soon"}), "the guesses of ToE of broken"),
+    "walks": (on_walks({"predict_walk_toe": np.zeros}), "the predicted ToEs of broken have the wrong shape"),
+    "text": (on_walks({"predict_walk_toe": lambda shape: "soon"}), "the predicted ToEs of broken"),
 }
 
 
@@ -551,10 +573,10 @@ def test_labels_that_cannot_be_told_apart_are_said_before_anyone_learns(graph):
     words = "labels: nothing to tell apart; expected two classes to learn from, and some to choose on and to test; "
     counts = [len(nodes_in(walks)) for walks in (plan.learn, plan.choose, plan.split.test)]
     found = {
-        "one": "found " + ", ".join(f"1 on {count:,} vertices" for count in counts),
-        "few": "found 0 on 0 vertices",
+        "one": "found " + ", ".join(f"1 on {count:,} nodes" for count in counts),
+        "few": "found 0 on 0 nodes",
     }
-    for labels, more in ((one, found["one"]), (few, found["few"]), (untested, "0 on 0 vertices")):
+    for labels, more in ((one, found["one"]), (few, found["few"]), (untested, "0 on 0 nodes")):
         with pytest.raises(InputError) as error:
             paper(Learning(), graph, labels=labels)
         assert words in str(error.value)

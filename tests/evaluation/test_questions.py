@@ -8,8 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from small import forum
+from tadge.arrays import NodeNumbers
 from tadge.errors import ConfigError, InputError
 from tadge.evaluation import questions as ask
+from tadge.evaluation.config import EvaluationConfig
 from tadge.graph import TemporalGraph
 
 
@@ -69,10 +71,10 @@ def test_questions_are_those_of_a_plain_loop(graph, wrong, seed):
                     assert len(former & set(row)) >= min(len(former), wide)
                     shares.append(min(len(former), wide) / wide)
         if events:
-            assert asked.historical_share == pytest.approx(np.mean(shares))
+            assert asked.historical_fraction == pytest.approx(np.mean(shares))
         for q, event in enumerate(events):
             src, dst, t = int(graph.src[event]), int(graph.dst[event]), graph.time[event]
-            assert (asked.src[q], asked.dst[q], asked.t[q]) == (src, dst, t)
+            assert (asked.src[q], asked.dst[q], asked.at[q]) == (src, dst, np.nextafter(t, -np.inf))
             assert asked.at[q] < t
             assert np.nextafter(asked.at[q], np.inf) == t
             assert asked.unseen[q] == (not (seen_before(graph, src, t) and seen_before(graph, dst, t)))
@@ -88,7 +90,7 @@ def test_toe_questions_are_those_of_a_plain_loop(graph):
     assert asked.asked_of == len(events)
     for q, event in enumerate(events):
         src, dst, t = int(graph.src[event]), int(graph.dst[event]), graph.time[event]
-        joined = max(each for each in graph.tov(dst) if each < t)
+        joined = max(each for each in graph.tov(NodeNumbers(dst)) if each < t)
         assert asked.at[q] == joined
         assert asked.toe[q] == t - joined
         assert asked.unseen[q] == (not seen_before(graph, src, np.nextafter(joined, np.inf)))
@@ -141,7 +143,7 @@ def test_historical_negatives_are_uniform_among_many(monkeypatch):
     monkeypatch.setattr(ask, "WRONG", 10)
     asked = ask.link_questions(graph, 60.0, np.inf, 0)
     answers = asked.candidates("historical")
-    assert asked.historical_share == 1.0
+    assert asked.historical_fraction == 1.0
     assert answers[:, 1:].max() <= 60
     counts = np.bincount(answers[:, 1:].reshape(-1), minlength=61)[1:]
     expected = 10_000 / 60
@@ -163,12 +165,12 @@ def test_samples_are_nested_and_said():
 
 
 def test_bad_questions_are_one_sentence():
-    with pytest.raises(ConfigError, match="negatives: unknown kind of negatives; expected some of random, historical"):
-        ask.check_negatives(("random", "hard"))
+    with pytest.raises(ConfigError, match="against: unknown kind of negatives; expected some of random, historical"):
+        EvaluationConfig(against=("random", "hard"))
     with pytest.raises(ConfigError, match="unknown kind"):
-        ask.check_negatives(())
-    assert ask.check_negatives("all") == ("all",)
-    assert ask.check_negatives(["all", "random", "all"]) == ("all", "random")
+        EvaluationConfig(against=())
+    assert EvaluationConfig(against="all").against == ("all",)
+    assert EvaluationConfig(against=["all", "random", "all"]).against == ("all", "random")
     lonely = TemporalGraph.from_arrays([1, 2, 3], [9, 9, 9], [1.0, 2, 3], unit="days", clock="own", bipartite=True)
     with pytest.raises(InputError, match="nothing to choose from"):
         ask.link_questions(lonely, 0.0, 9.0, 0)

@@ -13,10 +13,12 @@ import tadge
 from answering import Constant, Learned, Oracle, Recency
 from small import forum
 from tadge.errors import InputError
-from tadge.evaluation import metrics
-from tadge.evaluation.figures import judged, label, number, outcome, smaller_is_better
+from tadge.evaluation.figures import label, number, outcome, smaller_is_better, summarise
 from tadge.evaluation.result import Result, combine
 from tadge.evaluation.run import evaluate_seeds
+from tadge.seeding import stream
+
+CONTROL = "Forecaster, times shuffled"
 
 
 def figure(value, off=0.01):
@@ -25,15 +27,15 @@ def figure(value, off=0.01):
 
 def made(model=0.3, rule=0.5, other=0.4, control=0.2, metric="mrr", low=-0.21, high=-0.19, seed=0):
     """A result with one task, put together by hand."""
-    figures = {"TADGE": model, "last act": rule, "popularity": other, "TADGE, times shuffled": control}
+    figures = {"Forecaster": model, "last act": rule, "popularity": other, CONTROL: control}
     result = Result("forecast", seeds=[seed], version="1.2.3", seconds=2.0, peak_memory_mb=100.0 + seed)
-    result.kinds = {"TADGE": "model", "last act": "rule", "popularity": "rule", "TADGE, times shuffled": "control"}
+    result.kinds = {"Forecaster": "model", "last act": "rule", "popularity": "rule", CONTROL: "control"}
     result.data = {"name": "edges", "fingerprint": "f", "nodes": 1234, "events": 56789}
     comparisons = [
-        {"task": "links (random)", "metric": metric, "model": "TADGE", "rival": rival, "value": model}
+        {"task": "links (random)", "metric": metric, "model": "Forecaster", "rival": rival, "value": model}
         | {"rival_value": value, "low": low, "high": high}
         for rival, value in figures.items()
-        if rival != "TADGE"
+        if rival != "Forecaster"
     ]
     figures = {name: {metric: figure(value), "hits@1": figure(value / 2)} for name, value in figures.items()}
     result.add("links (random)", metric, [metric, "hits@1", "hits@99"], 2000, figures, comparisons)
@@ -65,15 +67,15 @@ def test_outcomes(metric, low, high, says):
 def test_sentences_name_the_best_rival():
     said = made().sentences()
     assert said == [
-        "TADGE loses to last act on links (random), MRR 0.300 against 0.500; it loses to 1 more.",
-        "TADGE loses to the control (TADGE, times shuffled) on links (random), MRR 0.300 against 0.200.",
+        "Forecaster loses to last act on links (random), MRR 0.300 against 0.500; it loses to 1 more.",
+        "Forecaster loses to the control (Forecaster, times shuffled) on links (random), MRR 0.300 against 0.200.",
     ]
     said = made(0.6, low=0.05, high=0.15).sentences("links (random)")
-    assert said[0] == "TADGE wins against last act on links (random), MRR 0.600 against 0.500."
+    assert said[0] == "Forecaster wins against last act on links (random), MRR 0.600 against 0.500."
     said = made(0.49, low=-0.05, high=0.15).sentences()
-    assert said[0] == "TADGE and last act: no clear difference on links (random), MRR 0.490 against 0.500."
+    assert said[0] == "Forecaster and last act: no clear difference on links (random), MRR 0.490 against 0.500."
     said = made(0.3, 0.5, 0.4, metric="rmse", low=-0.1, high=-0.09).sentences()
-    assert said[0] == "TADGE wins against popularity on links (random), RMSE 0.300 against 0.400."
+    assert said[0] == "Forecaster wins against popularity on links (random), RMSE 0.300 against 0.400."
     assert made().sentences("toe") == []
     result = made(metric="within 0.25", low=0.1, high=0.2)
     assert "Within 0.25: 0.300 against 0.500" in result.sentences()[0]
@@ -93,11 +95,11 @@ def test_words():
 
 
 def test_rows_are_in_order():
-    assert made().rows("links (random)") == ["TADGE", "last act", "popularity", "TADGE, times shuffled"]
+    assert made().rows("links (random)") == ["Forecaster", "last act", "popularity", CONTROL]
     errors = made(metric="rmse")
-    assert errors.rows("links (random)") == ["TADGE", "popularity", "last act", "TADGE, times shuffled"]
+    assert errors.rows("links (random)") == ["Forecaster", "popularity", "last act", CONTROL]
     assert made().best("links (random)", "mrr") == {"last act"}
-    assert errors.best("links (random)", "rmse") == {"TADGE, times shuffled"}
+    assert errors.best("links (random)", "rmse") == {CONTROL}
 
 
 def test_the_text_shows_everything():
@@ -107,7 +109,7 @@ def test_the_text_shows_everything():
     assert "0.500* [0.490, 0.510]" in text
     assert text.count("*") == 3  # the best of two columns, and the legend
     assert "hits@99" not in text.lower()  # nobody has it
-    assert "TADGE loses to last act on links (random), MRR 0.300 against 0.500" in text
+    assert "Forecaster loses to last act on links (random), MRR 0.300 against 0.500" in text
     assert "note: seed 0" in text
     assert "2 s, 100 MB at most; tadge 1.2.3" in text
     assert "\x1b" not in text
@@ -165,34 +167,41 @@ def test_what_is_not_a_result_is_refused(tmp_path, text):
 
 
 def test_figures_are_those_of_each_column_alone():
-    """Stacked and resampled together, they are what `interval` and `paired_interval` give one by one."""
+    """Stacked and resampled together, they are what a plain bootstrap of each column gives."""
     rng = np.random.default_rng(0)
-    values = {name: rng.exponential(size=50) for name in ("one", "other")}
+    values = {name: rng.exponential(size=50) for name in ("one", "other", "third")}
     half = np.arange(50) % 2 == 0
     measured = {
-        name: {"rmse": ("root mean", each**2), "mae": ("mean", each), "median": ("median", each)}
-        for name, each in values.items()
+        name: {"rmse": ("root mean", errors**2), "mae": ("mean", errors), "median": ("median", errors)}
+        for name, errors in values.items()
     }
     groups = {"even": half, "none": np.zeros(50, bool)}
-    figures, comparisons = judged(measured, 7, groups, task="t", main="rmse", model="one")
-    for name, each in values.items():
-        found = figures[name]
-        assert set(found) == {"rmse", "mae", "median", "rmse even", "mae even", "median even"}
-        assert found["rmse"]["value"] == pytest.approx(np.sqrt((each**2).mean()))
-        assert found["median even"]["value"] == pytest.approx(np.median(each[half]))
-        for metric, statistic, some in (
-            ("rmse", "root mean", each**2),
-            ("mae", "mean", each),
-            ("median", "median", each),
-            ("median even", "median", each[half]),
-        ):
-            low, high = metrics.interval(some, statistic, 7)
-            assert (found[metric]["low"], found[metric]["high"]) == pytest.approx((low, high))
-    (comparison,) = comparisons
-    low, high = metrics.paired_interval(values["one"] ** 2, values["other"] ** 2, "root mean", 7)
-    assert (comparison["low"], comparison["high"]) == pytest.approx((low, high))
-    assert (comparison["model"], comparison["rival"], comparison["metric"]) == ("one", "other", "rmse")
-    assert judged(measured, 7, task="t", main="rmse", model=None)[1] == []
+    pairs = [("one", "other"), ("one", "nobody"), ("third", "other")]
+    figures, comparisons = summarise(measured, 7, groups, task="t", compared=("rmse", "median"), pairs=pairs)
+
+    def resampled(errors, statistic):
+        rows = np.random.default_rng(int(stream(7, "bootstrap"))).integers(errors.size, size=(1000, errors.size))
+        return statistic(errors[rows])
+
+    statistics = {
+        "rmse": lambda errors: np.sqrt((errors**2).mean(axis=-1)),
+        "mae": lambda errors: errors.mean(axis=-1),
+        "median": lambda errors: np.median(errors, axis=-1),
+    }
+    for name, errors in values.items():
+        assert set(figures[name]) == {"rmse", "mae", "median", "rmse even", "mae even", "median even"}
+        for metric, statistic in statistics.items():
+            for suffix, some in (("", errors), (" even", errors[half])):
+                found = figures[name][metric + suffix]
+                assert found["value"] == pytest.approx(statistic(some))
+                limits = np.quantile(resampled(some, statistic), [0.025, 0.975])
+                assert (found["low"], found["high"]) == pytest.approx(tuple(limits))
+    expected = [(model, "other", metric) for model in ("one", "third") for metric in ("rmse", "median")]
+    assert [(each["model"], each["rival"], each["metric"]) for each in comparisons] == expected
+    for each in comparisons:
+        draws = [resampled(values[each[who]], statistics[each["metric"]]) for who in ("model", "rival")]
+        limits = np.quantile(draws[0] - draws[1], [0.025, 0.975])
+        assert (each["low"], each["high"]) == pytest.approx(tuple(limits))
 
 
 # -- several seeds ----------------------------------------------------------------------------------------------------
@@ -201,7 +210,7 @@ def test_figures_are_those_of_each_column_alone():
 def test_seeds_are_combined_to_mean_and_standard_deviation():
     results = [made(0.3 + 0.1 * seed, seed=seed) for seed in range(3)]
     both = combine(results)
-    found = both.methods["TADGE"]["links (random)"]["mrr"]
+    found = both.methods["Forecaster"]["links (random)"]["mrr"]
     assert found["value"] == pytest.approx(0.4)
     assert found["high"] - found["value"] == pytest.approx(0.1)
     assert found["value"] - found["low"] == pytest.approx(0.1)
@@ -235,10 +244,10 @@ def test_what_does_not_belong_together():
 
 def test_a_metric_that_a_seed_lacks_is_left_out():
     one, other = made(), made(seed=1)
-    del other.methods["TADGE"]["links (random)"]["hits@1"]
+    del other.methods["Forecaster"]["links (random)"]["hits@1"]
     del other.methods["popularity"]
     both = combine([one, other])
-    assert set(both.methods["TADGE"]["links (random)"]) == {"mrr"}
+    assert set(both.methods["Forecaster"]["links (random)"]) == {"mrr"}
     assert both.methods["popularity"]["links (random)"]["mrr"] == {"value": 0.4, "low": 0.4, "high": 0.4}
     assert "popularity: 1 of 2 seeds" in both.notes
     assert str(both)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tadge.config import NetworkConfig, TrainConfig, WalkConfig
+from tadge.config import ForecastConfig, NetworkConfig, TrainConfig, WalkConfig
 from tadge.evaluation.result import Result, combine
 from tadge.report.results import results_page
 
@@ -21,9 +21,9 @@ def record(seed: int, mrr: float) -> Result:
 
     result = Result("forecast", seeds=[seed], version="1", notes=["something to know"], config={"refit": seed == 7})
     result.data = {"name": "letters", "fingerprint": "abc", "nodes": 1200, "events": 34567}
-    result.kinds = {"TADGE": "model", "last act": "rule", "mean": "rule"}
-    links = {"TADGE": {"mrr": figure(mrr), "hits@1": figure(0.2)}, "last act": {"mrr": figure(0.5)}}
-    lost = {"task": "links (random)", "metric": "mrr", "model": "TADGE", "rival": "last act"}
+    result.kinds = {"Forecaster": "model", "TADGE (vectors)": "model", "last act": "rule", "mean": "rule"}
+    links = {"Forecaster": {"mrr": figure(mrr), "hits@1": figure(0.2)}, "last act": {"mrr": figure(0.5)}}
+    lost = {"task": "links (random)", "metric": "mrr", "model": "Forecaster", "rival": "last act"}
     lost |= {"value": mrr, "rival_value": 0.5, "low": mrr - 0.51, "high": mrr - 0.49}
     result.add("links (random)", "mrr", ["mrr", "hits@1", "hits@10"], 99, links, [lost])
     return result
@@ -36,22 +36,21 @@ def test_a_single_seed(tmp_path):
     assert "1,200 nodes, 34,567 events; 1 seed;" in page
     assert "Learned from the first 85% of the events." in page
     assert "| method | MRR | Hits@1 |" in page  # nobody has the third
-    assert "| TADGE | 0.250 [0.150, 0.350] | **0.200** |" in page
+    assert "| Forecaster | 0.250 [0.150, 0.350] | **0.200** |" in page
     assert "| last act | **0.500** [0.400, 0.600] | - |" in page
-    assert "TADGE loses to last act on links (random), MRR 0.250 against 0.500." in page
+    assert "| TADGE (vectors) | - | - |" in page  # it cannot answer
+    assert "Forecaster loses to last act on links (random), MRR 0.250 against 0.500." in page
     assert "- something to know" in page
 
 
 def test_options_that_are_not_the_default_are_named(tmp_path):
     result = record(7, 0.25)
     train = asdict(TrainConfig(epochs=3, weights=(1.0, 2.0, 1.0, 10.0)))
-    result.config["model"] = {
-        "walks": asdict(WalkConfig(num_walks=77)),
-        "model": asdict(NetworkConfig()),
-        "train": train,
-    }
+    vectors = {"walks": asdict(WalkConfig(num_walks=77)), "network": asdict(NetworkConfig()), "train": train}
+    forecasts = {"forecast": asdict(ForecastConfig(steps=9)), "seed": 0, "fitted_to": None}
+    result.config["models"] = {"Forecaster": forecasts, "TADGE (vectors)": vectors, "my own": None}
     result.to_json(tmp_path / "one.json")
-    said = "Options that are not the default: num_walks 77, epochs 3, weights [1.0, 2.0, 1.0, 10.0]."
+    said = "Options that are not the default: steps 9, num_walks 77, epochs 3, weights [1.0, 2.0, 1.0, 10.0]."
     assert said in results_page(tmp_path)
 
 
@@ -61,7 +60,7 @@ def test_several_seeds_and_files(tmp_path):
     record(7, 0.25).to_json(tmp_path / "a.json")
     page = results_page(tmp_path)
     assert page.index("1 seed;") < page.index("2 seeds;")
-    assert "| TADGE | **0.700** +- 0.141 | **0.200** |" in page
+    assert "| Forecaster | **0.700** +- 0.141 | **0.200** |" in page
     assert "Learned from the first 85%" not in page[page.index("2 seeds;") - 200 :]
 
 
@@ -88,15 +87,15 @@ def test_aims_are_held_against_the_records(tmp_path):
 def test_studies_have_one_table(tmp_path):
     results = [record(0, 0.6), record(1, 0.8)]
     for result in results:
-        result.validation = {"TADGE": {"links mrr": 0.5 + result.seeds[0] / 10}, "last act": {}}
-        result.times = {"TADGE": {"fit": 20.0}, "last act": {"fit": 0.0}}
+        result.validation = {"Forecaster": {"links mrr": 0.5 + result.seeds[0] / 10}, "last act": {}}
+        result.times = {"Forecaster": {"fit": 20.0}, "last act": {"fit": 0.0}}
         result.notes = ["All that was tried.", "something to know"]
     (tmp_path / "studies").mkdir()
     combine(results).to_json(tmp_path / "studies" / "letters-approaches.json")
     page = results_page(tmp_path)
     assert "## letters, study: approaches\n\nAll that was tried. 2 seeds;" in page
     assert "| | links (random): MRR, validation | links (random): MRR, test | learning, s |" in page
-    assert "| TADGE | 0.550 | 0.700 | 20.0 |" in page
+    assert "| Forecaster | 0.550 | 0.700 | 20.0 |" in page
     assert "| last act | - | 0.500 | - |\n\n- something to know\n" in page
 
 

@@ -18,11 +18,11 @@ from tadge.auditing.findings import AuditReport, Finding, Tally
 from tadge.auditing.worlds import Canary, Questions, World
 from tadge.config import CUTS, QUERIES, TOLERANCE
 from tadge.errors import ConfigError, InputError, TadgeError
-from tadge.evaluation.tasks import CALLS, can, name_of
-from tadge.graph import TemporalGraph
+from tadge.graph.graph import TemporalGraph
 from tadge.graph.inputs import check_kind
 from tadge.graph.past import history_of
 from tadge.progress import Bars
+from tadge.protocols import CALLS, name_of, supports
 from tadge.seeding import check_seed, stream
 from tadge.units import Moment, date_text, moment, squash
 from tadge.walks.split import without_events
@@ -87,7 +87,8 @@ def audit(
     findings, notes = auditor.findings, auditor.notes
     for call in CALLS:
         if call not in asked:
-            notes.append(f"not asked: {call}" + ("" if can(method, call) else f", which {auditor.name} does not have"))
+            missing = "" if supports(method, call) else f", which {auditor.name} does not have"
+            notes.append(f"not asked: {call}{missing}")
     if train is not None and begin is not None:
         findings.append(_check_training(train, graph, begin))
     else:
@@ -104,7 +105,7 @@ def _calls_of(method: Any, wanted: Sequence[str]) -> list[str]:
     wanted = [wanted] if isinstance(wanted, str) else wanted
     if not wanted or set(wanted) - set(CALLS):
         raise ConfigError("unknown call", expected="some of " + ", ".join(CALLS), found=repr(wanted), where="calls")
-    calls = [call for call in CALLS if call in wanted and can(method, call)]
+    calls = [call for call in CALLS if call in wanted and supports(method, call)]
     if not calls:
         expected = "a method with embed, score_links or predict_toe" if set(wanted) == set(CALLS) else ", ".join(wanted)
         raise InputError("nothing to ask it", expected=expected, found=type(method).__name__, where="method")

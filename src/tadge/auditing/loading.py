@@ -12,8 +12,8 @@ from types import ModuleType
 from typing import Any
 
 from tadge.errors import ConfigError, InputError, TadgeError
-from tadge.evaluation.tasks import CALLS, name_of
-from tadge.graph import TemporalGraph
+from tadge.graph.graph import TemporalGraph
+from tadge.protocols import CALLS, name_of
 from tadge.units import date_text
 
 SHARE = 0.7  # of the events, the first ones: what a method that is not fitted yet is fitted to

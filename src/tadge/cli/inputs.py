@@ -11,6 +11,8 @@ from tadge.config import ForecastConfig, NetworkConfig, TrainConfig, WalkConfig
 from tadge.datasets.node_labels import Labels, known_labels, read_labels
 from tadge.embedding.estimator import TADGE
 from tadge.errors import ConfigError
+from tadge.evaluation.models import load_models
+from tadge.forecasting.estimator import Forecaster
 from tadge.graph import TemporalGraph
 
 Configs = tuple[WalkConfig, NetworkConfig, TrainConfig]
@@ -21,11 +23,11 @@ def estimator_maker(
 ) -> Callable[[int], Any]:
     """Give what makes the models of a seed: new ones, or always the fitted ones of a folder."""
     if folder is None:
-        return lambda seed: TADGE(*configs, seed, device=device)
+        return lambda seed: [Forecaster(forecast_config, seed), TADGE(*configs, seed, device=device)]
     if (*configs, forecast_config) != (WalkConfig(), NetworkConfig(), TrainConfig(), ForecastConfig()):
         cure = "leave out the options of walks, TADGE and Forecaster, or --model"
         raise ConfigError("this model is fitted already", cure=cure, where=str(folder))
-    fitted = TADGE.load(folder, device=device)
+    fitted = load_models(folder, device=device)
     return lambda _: fitted
 
 

@@ -89,7 +89,8 @@ def evaluate(
     Example: tadge evaluate edges.csv --out results/ --seeds 3
     """
     from tadge.cli.inputs import data_name, estimator_maker, labels_of
-    from tadge.evaluation.run import PROTOCOLS, evaluate_seeds
+    from tadge.evaluation.config import PROTOCOLS
+    from tadge.evaluation.run import evaluate_seeds
     from tadge.report.evaluate import show
 
     use_threads(threads)

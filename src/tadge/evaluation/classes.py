@@ -12,7 +12,7 @@ import numpy.typing as npt
 from tadge.arrays import Days, Ints
 from tadge.datasets.node_labels import Labels, labels_for
 from tadge.errors import InputError
-from tadge.evaluation.figures import Columns
+from tadge.evaluation.figures import Measured
 from tadge.evaluation.metrics import decisions, macro_f1, micro_f1
 from tadge.graph import TemporalGraph
 from tadge.graph.past import history_of
@@ -117,7 +117,7 @@ def classify(vectors: Days, asked: ClassQuestions) -> Ints:
     return guesses
 
 
-def class_columns(asked: ClassQuestions, guesses: Ints) -> Columns:
+def measure_classes(asked: ClassQuestions, guesses: Ints) -> Measured:
     """Measure guesses of the classes of the test nodes."""
     counts = decisions(asked.labels[asked.test], guesses, asked.classes)
     shape = (-1, *counts.shape[1:])

@@ -1,4 +1,4 @@
-"""From what was measured for each question to figures with their intervals, and to who beats whom.
+"""Figures with their intervals, from what was measured for each question; and who beats whom.
 
 All columns of a task are resampled together: the same questions are drawn for every method, so that a difference is
 judged question by question.
@@ -6,78 +6,87 @@ judged question by question.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tadge.arrays import Days
-from tadge.evaluation.metrics import Statistic, resampled_means, resampled_medians, span, summed
+from tadge.arrays import Days, Flags
+from tadge.evaluation.metrics import (
+    ColumnStatistic,
+    apply_statistic,
+    percentile_interval,
+    resampled_means,
+    resampled_medians,
+)
 
-Columns = Mapping[str, tuple[Statistic, npt.NDArray[Any]]]  # metric: how to sum it up, (n,) or (n, c) per question
+Measured = Mapping[str, tuple[ColumnStatistic, npt.NDArray[Any]]]  # by metric; (n,) or (n, c): question by question
 Figure = dict[str, float]  # value, low, high
-SMALLER = ("rmse", "mae", "median")  # metrics that begin so are errors: the smaller, the better
+ERRORS = ("rmse", "mae", "median")  # metrics that begin so are errors: the smaller, the better
 
 
 def smaller_is_better(metric: str) -> bool:
     """Tell whether a metric is an error, by its name."""
-    return metric.startswith(SMALLER)
+    return metric.startswith(ERRORS)
 
 
-def judged(
-    measured: Mapping[str, Columns],
+def summarise(
+    measured: Mapping[str, Measured],
     seed: int,
-    groups: Mapping[str, npt.NDArray[np.bool_]] | None = None,
+    groups: Mapping[str, Flags] | None = None,
     *,
     task: str,
-    main: str,
-    model: str | None,
+    compared: Sequence[str],
+    pairs: Sequence[tuple[str, str]],
 ) -> tuple[dict[str, dict[str, Figure]], list[dict[str, Any]]]:
-    """Sum up a task.
+    """Compute the figures of a task, and who beats whom.
 
     Args:
         measured: of each method, what was measured for each of the n questions.
         seed: of the resampling.
-        groups: (n,) flags of further groups of questions, whose metrics get the group's name behind theirs.
+        groups: (n,) masks of further groups of questions, whose metrics get the group's name behind theirs.
         task: its name.
-        main: the metric by which methods are compared.
-        model: the method that is compared with all others; None: nobody.
+        compared: the metrics by which methods are compared.
+        pairs: a model and a method that it is compared with; pairs of methods without figures are left out.
 
     Returns:
         The figures of each method by metric, each with its interval; and the comparisons.
     """
-    found: dict[str, dict[str, Figure]] = {name: {} for name in measured}
+    figures: dict[str, dict[str, Figure]] = {name: {} for name in measured}
     if not measured:
-        return found, []
-    draws = _add(found, measured, "", seed)
-    for group, chosen in (groups or {}).items():
-        if chosen.any():
-            part = {name: _only(columns, chosen) for name, columns in measured.items()}
-            _add(found, part, f" {group}", seed)
-    if model not in measured:
-        return found, []
-    rivals = [name for name in measured if name != model]
-    return found, [_compared(found, draws, task, main, str(model), rival) for rival in rivals]
+        return figures, []
+    draws = _add(figures, measured, "", seed)
+    for group, mask in (groups or {}).items():
+        if mask.any():
+            _add(figures, {name: _only(columns, mask) for name, columns in measured.items()}, f" {group}", seed)
+    comparisons = []
+    for model, rival in pairs:
+        for metric in compared if model in measured and rival in measured else ():
+            low, high = percentile_interval(draws[model, metric] - draws[rival, metric])
+            value, rival_value = (figures[name][metric]["value"] for name in (model, rival))
+            names = {"task": task, "metric": metric, "model": model, "rival": rival}
+            comparisons.append(names | {"value": value, "rival_value": rival_value, "low": low, "high": high})
+    return figures, comparisons
 
 
-def _only(columns: Columns, chosen: npt.NDArray[np.bool_]) -> Columns:
-    return {metric: (statistic, values[chosen]) for metric, (statistic, values) in columns.items()}
+def _only(columns: Measured, mask: Flags) -> Measured:
+    return {metric: (statistic, values[mask]) for metric, (statistic, values) in columns.items()}
 
 
 def _add(
-    found: dict[str, dict[str, Figure]], measured: Mapping[str, Columns], suffix: str, seed: int
+    figures: dict[str, dict[str, Figure]], measured: Mapping[str, Measured], suffix: str, seed: int
 ) -> dict[tuple[str, str], Days]:
     """Add the figures of all columns; give the resampled ones."""
     values, draws = _resample(measured, seed)
     for (name, metric), value in values.items():
-        low, high = span(draws[name, metric])
-        found[name][metric + suffix] = {"value": value, "low": low, "high": high}
+        low, high = percentile_interval(draws[name, metric])
+        figures[name][metric + suffix] = {"value": value, "low": low, "high": high}
     return draws
 
 
 def _resample(
-    measured: Mapping[str, Columns], seed: int
+    measured: Mapping[str, Measured], seed: int
 ) -> tuple[dict[tuple[str, str], float], dict[tuple[str, str], Days]]:
     """Give the statistic of every column, and its statistics over all resamples, (r,)."""
     cells = {
@@ -87,29 +96,16 @@ def _resample(
     }
     stacked = np.concatenate([values for _, values in cells.values()], axis=1)
     once, often = stacked.mean(axis=0, keepdims=True), resampled_means(stacked, seed)
-    value, draws, column = {}, {}, 0
+    figures, draws, column = {}, {}, 0
     for key, (statistic, values) in cells.items():
         cut = slice(column, column + values.shape[1])
         column = cut.stop
         if statistic == "median":
-            value[key], draws[key] = float(np.median(values)), resampled_medians(values[:, 0], seed)
+            figures[key], draws[key] = float(np.median(values)), resampled_medians(values[:, 0], seed)
         else:
-            value[key], draws[key] = float(summed(statistic, once[:, cut])[0]), summed(statistic, often[:, cut])
-    return value, draws
-
-
-def _compared(
-    found: dict[str, dict[str, Figure]],
-    draws: dict[tuple[str, str], Days],
-    task: str,
-    main: str,
-    model: str,
-    rival: str,
-) -> dict[str, Any]:
-    low, high = span(draws[model, main] - draws[rival, main])
-    value, rival_value = found[model][main]["value"], found[rival][main]["value"]
-    names = {"task": task, "metric": main, "model": model, "rival": rival}
-    return names | {"value": value, "rival_value": rival_value, "low": low, "high": high}
+            figures[key] = float(apply_statistic(statistic, once[:, cut])[0])
+            draws[key] = apply_statistic(statistic, often[:, cut])
+    return figures, draws
 
 
 # -- words -----------------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
-"""Protocol "paper": the split of section 5.1, vectors from running the model on the test walks.
+"""Protocol "paper": the split of section 5.1, vectors from running the network on the test walks.
 
-This is reconstruction: a walk shows the model the edges, and their ToE, that it is then asked about.
+This is reconstruction: a walk shows the network the edges, and their ToE, that it is then asked about. A method that
+does not read walks is asked about pairs of nodes: links as of the end of training, ToE as of the joining of the target.
 """
 
 from __future__ import annotations
@@ -8,43 +9,62 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from tadge.arrays import Days, Ints, NodeNumbers
+from tadge.arrays import Days, Ints, NodeNumbers, Vectors
 from tadge.config import WalkConfig
-from tadge.embedding.estimator import TADGE
 from tadge.errors import InputError
-from tadge.evaluation.classes import ClassQuestions, class_columns, classify
+from tadge.evaluation.classes import ClassQuestions, classify, measure_classes
+from tadge.evaluation.competitors import Answers, Competitor, ask_all, competitors
+from tadge.evaluation.config import TASKS, Setting
 from tadge.evaluation.edges import (
-    Asked,
     Edges,
+    EdgeScores,
     Score,
-    edge_columns,
     edges_of,
-    rows_score,
-    rule_score,
+    measure_edges,
+    measure_timely_edges,
+    method_score,
+    node_means,
     threshold,
-    timely_columns,
-    vertex_means,
+    vector_score,
 )
-from tadge.evaluation.entrants import Entrant, entrants, is_fitted
-from tadge.evaluation.figures import Columns, judged
+from tadge.evaluation.figures import Measured
 from tadge.evaluation.result import Result
-from tadge.evaluation.show import Show
-from tadge.evaluation.tasks import EPSILONS, SHOWN, TASKS, Method, can, checked, not_finite, toe_columns, vectors_of
-from tadge.graph import TemporalGraph
+from tadge.evaluation.tasks import (
+    COMPARED,
+    EPSILONS,
+    SHOWN,
+    SQUASHED_MEAN,
+    checked,
+    checked_toe,
+    measure_toe,
+    not_finite,
+    vectors_of,
+)
+from tadge.graph.graph import TemporalGraph
+from tadge.machine import peak_memory_mb
+from tadge.protocols import (
+    Answerer,
+    EmbedsNodes,
+    EmbedsWalks,
+    Estimator,
+    Fitted,
+    PredictsToe,
+    ScoresLinks,
+    accepts,
+    name_of,
+)
 from tadge.seeding import stream
 from tadge.units import squash, unsquash
 from tadge.walks.sampler import Walks, sample_walks
 from tadge.walks.split import WalkSplit, split_by_walks, without_events
 
 VALIDATION = 0.1  # of the training walks: nobody learns from them, thresholds and the like are chosen on them
-FEWEST = 10  # test walks, and training walks
-PER_VERTEX = "TADGE, one vector per vertex"
+MIN_WALKS = 10  # test walks, and training walks
+PER_NODE = "{}, one vector per node"  # a model whose vectors of a node are averaged
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,82 +72,49 @@ class Plan:
     """Hold all that is asked.
 
     Attributes:
-        graph: the whole history.
+        setting: graph, options and seed.
         split: its walks.
         learn: training walks to learn from.
         choose: training walks to choose on.
-        rehearsal: the training graph without the events of `choose`.
+        without_choose: the training graph without the events of `choose`.
         early: the edges of `choose`; `test` those of the test walks.
-        classes: those of the vertices of the test walks; None: nobody is asked for classes.
-        tasks: those judged.
-        seed: of all draws.
+        classes: those of the nodes of the test walks; None: nobody is asked for classes.
     """
 
-    graph: TemporalGraph
+    setting: Setting
     split: WalkSplit
     learn: Walks
     choose: Walks
-    rehearsal: TemporalGraph
+    without_choose: TemporalGraph
     early: Edges
     test: Edges
     classes: ClassQuestions | None
-    tasks: tuple[str, ...]
-    seed: int
+
+    @property
+    def tasks(self) -> Sequence[str]:
+        """Give those that are judged."""
+        return self.setting.config.tasks
 
 
-def judge(
-    model: Method | None,
-    graph: TemporalGraph,
-    tasks: tuple[str, ...],
-    labels: Ints | None,
-    seed: int,
-    *,
-    methods: Sequence[str | Method] | None = None,
-    control: bool = True,
-    folder: Path | None = None,
-    report: Show | None = None,
-) -> Result:
-    """Judge a model and its rivals as the paper does.
-
-    Args:
-        model: a TADGE, fitted to the split's training graph or not at all; or a method; or None.
-        graph: the whole history.
-        tasks: "toe"; "links": static edge prediction; "who-and-when": time-aware edge prediction; "classes".
-        labels: (N,) class numbers, -1 without one; None: nobody is asked for classes.
-        seed: of the split, the questions, baselines and resampling.
-        methods: names of baselines, or methods; None: all baselines.
-        control: let a TADGE of the same options learn from shuffled times.
-        folder: where models are kept, so that the work can go on after a stop.
-        report: shows progress.
-    """
-    show = report or Show(False)
-    plan = make_plan(graph, model.walk_config if isinstance(model, TADGE) else WalkConfig(), tasks, labels, seed)
-    _check_unseen(model, plan.split)
-    result = Result("paper")
-    taking_part, result.notes = entrants(model, methods, control, seed)
-    measured: dict[str, dict[str, Columns]] = {}
-    for entrant in taking_part:
-        result.kinds[entrant.name] = entrant.kind
-        began = time.perf_counter()
-        method = _fit(entrant, plan, folder, show)
-        result.times[entrant.name] = {"fit": time.perf_counter() - began}
-        with show.part(f"{entrant.name}: answers"):
-            for name, columns in ask(entrant.name, method, plan, _rehearsed(entrant, method, plan)).items():
-                for task, found in columns.items():
-                    measured.setdefault(task, {})[name] = found
-                result.kinds.setdefault(name, entrant.kind)
-        result.times[entrant.name]["answers"] = time.perf_counter() - began - result.times[entrant.name]["fit"]
-    sum_up(result, plan, measured, taking_part[0].name if model is not None else None)
+def judge(models: Sequence[Answerer], baselines: Sequence[str | Answerer] | None, setting: Setting) -> Result:
+    """Judge models beside baselines as the paper does; an estimator may be fitted to the split's training graph."""
+    configs = [model.walk_config for model in models if isinstance(getattr(model, "walk_config", None), WalkConfig)]  # type: ignore[union-attr]
+    plan = make_plan(setting, configs[0] if configs else WalkConfig())
+    _check_unseen(models, plan.split)
+    listed, notes = competitors(models, baselines, setting.config.control, setting.seed)
+    result = Result("paper", notes=notes)
+    fill_result(result, plan, ask_all(result, listed, lambda competitor: answers_of(competitor, plan)))
     return result
 
 
-def make_plan(graph: TemporalGraph, config: WalkConfig, tasks: tuple[str, ...], labels: Ints | None, seed: int) -> Plan:
+def make_plan(setting: Setting, walk_config: WalkConfig) -> Plan:
     """Split the walks and make all questions."""
-    split = split_by_walks(graph, config, seed)
+    graph, seed, labels = setting.graph, setting.seed, setting.labels
+    split = split_by_walks(graph, walk_config, seed)
     for name, walks in (("test", split.test), ("training", split.train)):
         count = np.count_nonzero(walks.lengths > 1)
-        if count < FEWEST:
-            expected, found = f"at least {FEWEST}", f"{count} of {walks.config.num_walks:,} asked for"
+        if count < MIN_WALKS:
+            expected, found = f"at least {MIN_WALKS}", f"{count} of {walks.config.num_walks:,} asked for"
             cure = "ask for more or shorter walks (num_walks, min_length), or use a longer history"
             raise InputError(f"too few {name} walks with an edge", expected=expected, found=found, cure=cure)
     rng = np.random.default_rng(int(stream(seed, "paper")))
@@ -136,189 +123,221 @@ def make_plan(graph: TemporalGraph, config: WalkConfig, tasks: tuple[str, ...], 
     choose, learn = split.train.take(chosen), split.train.take(np.delete(np.arange(len(split.train)), chosen))
     remain = np.ones(split.train_graph.num_events, np.bool_)
     remain[choose.events[choose.events >= 0]] = False
-    rehearsal, _ = without_events(split.train_graph, remain)
+    without_choose, _ = without_events(split.train_graph, remain)
     early, test = edges_of(choose, graph, rng), edges_of(split.test, graph, rng)
-    classes = None if labels is None or "classes" not in tasks else class_parts(labels, learn, choose, split.test)
-    return Plan(graph, split, learn, choose, rehearsal, early, test, classes, tasks, seed)
+    classes = None
+    if labels is not None and "classes" in setting.config.tasks:
+        classes = class_parts(labels, learn, choose, split.test)
+    return Plan(setting, split, learn, choose, without_choose, early, test, classes)
 
 
-def _check_unseen(model: Method | None, split: WalkSplit) -> None:
-    """Refuse a fitted TADGE that was not fitted to this split's training graph."""
-    if isinstance(model, TADGE) and is_fitted(model) and model.graph_.fingerprint != split.train_graph.fingerprint:
-        expected, cure = "fitted to the training graph of this split", "give it unfitted, or its options"
-        raise InputError("the model may have seen the test walks", expected=expected, cure=cure, where="model")
-
-
-def _fit(entrant: Entrant, plan: Plan, folder: Path | None, show: Show) -> Method:
-    """Fit a method to the training graph; a TADGE to the training walks that nothing is chosen on."""
-    walks: Walks | None = plan.learn
-    if entrant.shuffled:
-        entrant = replace(entrant, learns_from=entrant.view(plan.split.train_graph, plan.seed), shuffled=False)
-        config = replace(plan.learn.config, num_walks=len(plan.learn))
-        walks = sample_walks(entrant.learns_from, config, plan.seed)  # type: ignore[arg-type]
-    return entrant.fit(plan.split.train_graph, plan.seed, folder and folder / entrant.slug, show, walks=walks)
-
-
-def _rehearsed(entrant: Entrant, method: Method, plan: Plan) -> Method:
-    """Fit a rule once more, without the edges on which its threshold is chosen: those of the test it has not seen."""
-    if entrant.kind != "rule" or entrant.about is None or not can(method, "score_links"):
-        return method
-    again = entrant.make()
-    return again.fit(plan.rehearsal) if can(again, "fit") else again
+def _check_unseen(models: Sequence[Answerer], split: WalkSplit) -> None:
+    """Refuse an estimator that was fitted to anything but this split's training graph."""
+    for model in models:
+        if not (isinstance(model, Estimator) and isinstance(model, Fitted)):
+            continue
+        if model.graph_.fingerprint != split.train_graph.fingerprint:
+            expected, cure = "fitted to the training graph of this split", "give it unfitted, or its options"
+            raise InputError(f"{model.name} may have seen the test walks", expected=expected, cure=cure, where="models")
 
 
 # -- asking one method ------------------------------------------------------------------------------------------------
 
 
-def ask(name: str, method: Method, plan: Plan, rehearsed: Method) -> dict[str, dict[str, Columns]]:
-    """Ask a method all it can answer: what was measured, by the name in the table and the task.
+def answers_of(competitor: Competitor, plan: Plan) -> Answers:
+    """Fit a method, let it answer, and measure that: what was measured by task."""
+    began = time.perf_counter()
+    method = _fit(competitor, plan)
+    fitted = time.perf_counter()
+    with plan.setting.bars.part(f"{competitor.name}: answers"):
+        answers: Answers = dict(ask(method, plan, _refitted(competitor, method, plan)))
+    if competitor.kind != "model":
+        answers.pop("edges per node", None)
+    answers |= {"seconds fit": fitted - began, "seconds answers": time.perf_counter() - fitted}
+    return answers | {"memory": peak_memory_mb()}
+
+
+def _fit(competitor: Competitor, plan: Plan) -> Answerer:
+    """Fit a method to the training graph; where it learns from walks, to those that nothing is chosen on."""
+    setting, walks, folder = plan.setting, plan.learn, plan.setting.folder
+    if competitor.shuffled and accepts(getattr(competitor.make(), "fit", None), "walks"):
+        shuffled = competitor.view(plan.split.train_graph, setting.seed)
+        competitor = replace(competitor, learns_from=shuffled, shuffled=False)
+        walks = sample_walks(shuffled, replace(plan.learn.config, num_walks=len(plan.learn)), setting.seed)
+    return competitor.fit(plan.split.train_graph, setting, folder and folder / competitor.slug, walks)
+
+
+def _refitted(competitor: Competitor, method: Answerer, plan: Plan) -> Answerer:
+    """Fit a method once more, without the edges on which its threshold is chosen: those of the test it has not seen.
+
+    One that reads walks has not learned from these; one that a user brings is asked as it is.
+    """
+    decides = {"links", "who-and-when"} & set(plan.tasks)
+    if isinstance(method, EmbedsWalks) or not isinstance(method, ScoresLinks) or not decides:
+        return method
+    if competitor.about is None:
+        return method
+    again = replace(competitor, fitted=None, learns_from=None)
+    return again.fit(plan.without_choose, plan.setting)
+
+
+def ask(method: Answerer, plan: Plan, refitted: Answerer) -> dict[str, Measured]:
+    """Let a method answer, and measure that, task by task; its edges by one vector per node as `edges per node`.
 
     Args:
-        name: in the table.
-        method: fitted to the training graph.
+        method: fitted.
         plan: what is asked.
-        rehearsed: the same where it has not seen the edges to choose on, as far as that can be had.
+        refitted: the same where it has not seen the edges to choose on, as far as that can be had.
     """
-    found: dict[str, Columns] = {}
-    result, tasks = {name: found}, set(plan.tasks)
-    rows = _rows(name, method, plan) if tasks != {"toe"} else None
-    guess = _toe(name, method, plan) if tasks & {"toe", "who-and-when"} else None
-    decides = "links" in tasks or (guess is not None and "who-and-when" in tasks)
-    scores = _scores(method, rehearsed, plan, rows) if decides else None
-    if guess is not None and "toe" in tasks:
+    measured: dict[str, Measured] = {}
+    tasks = set(plan.tasks)
+    rows = _rows(method, plan) if isinstance(method, EmbedsWalks) and tasks != {"toe"} else None
+    toe = _toe(method, plan) if tasks & {"toe", "who-and-when"} else None
+    decides = "links" in tasks or (toe is not None and "who-and-when" in tasks)
+    scores = _scores(method, refitted, plan, rows) if decides else None
+    if toe is not None and "toe" in tasks:
         longest = squash(plan.split.train_graph.toe_values().max(initial=0.0))
-        found["toe"] = toe_columns(guess, unsquash(np.clip(guess, 0.0, longest)), plan.test.toe)
+        measured["toe"] = measure_toe(toe, unsquash(np.clip(toe, 0.0, longest)), plan.test.toe)
     if scores is not None:
-        answers = _decide(plan, *scores)
+        decisions = _decide(plan, *scores)
         if "links" in tasks:
-            found["edges"] = edge_columns(plan.test, *answers)
-        if guess is not None and "who-and-when" in tasks:
-            found["time-aware edges"] = timely_columns(plan.test, *answers, guess)
-    if rows is not None and "links" in tasks and name == "TADGE":
-        early, test = (rows_score(vertex_means(*part, plan.graph.num_nodes)[part[1]]) for part in rows[1:])
-        result[PER_VERTEX] = {"edges": edge_columns(plan.test, *_decide(plan, early, test))}
-    if plan.classes is not None and (rows is not None or can(method, "embed")):
+            measured["edges"] = measure_edges(plan.test, *decisions)
+        if toe is not None and "who-and-when" in tasks:
+            measured["time-aware edges"] = measure_timely_edges(plan.test, *decisions, toe)
+    if rows is not None and "links" in tasks:
+        means = [vector_score(node_means(*part, plan.setting.graph.num_nodes)[part[1]]) for part in rows[1:]]
+        measured["edges per node"] = measure_edges(plan.test, *_decide(plan, *means))
+    if plan.classes is not None and (rows is not None or isinstance(method, EmbedsNodes)):
         vectors = _vectors(method, plan, plan.classes, rows)
-        found["classes"] = class_columns(plan.classes, classify(vectors, plan.classes))
-    return result
+        measured["classes"] = measure_classes(plan.classes, classify(vectors, plan.classes))
+    return measured
 
 
-Rows = list[tuple[npt.NDArray[np.float32], Ints]]  # of the walks to learn from, to choose on, to test: (P, D) and nodes
+Rows = list[tuple[Vectors, Ints]]  # of the walks to learn from, to choose on, to test: (P, D) and nodes
 
 
-def _rows(name: str, method: Method, plan: Plan) -> Rows | None:
-    """Let the model run on all walks: (P, D) of every place in them, and (P,) its node, PAD where there is none."""
-    if not can(method, "embed_walks"):
-        return None
-    return [_rows_of(name, method, walks) for walks in (plan.learn, plan.choose, plan.split.test)]
+def _rows(method: EmbedsWalks, plan: Plan) -> Rows:
+    """Let a model run on all walks: (P, D) of every place in them, and (P,) its node, PAD where there is none."""
+    return [_rows_of(method, walks) for walks in (plan.learn, plan.choose, plan.split.test)]
 
 
-def _rows_of(name: str, method: Method, walks: Walks) -> tuple[npt.NDArray[np.float32], Ints]:
-    made, there = np.asarray(method.embed_walks(walks)), walks.nodes[..., None] >= 0
-    shape = (*walks.nodes.shape, made.shape[-1] if made.ndim else 1)
-    checked(made, shape, f"the vectors of {name}", lambda each: not_finite(each) & there)
-    return made.reshape(-1, shape[-1]), walks.nodes.reshape(-1).astype(np.int64)
+def _rows_of(method: EmbedsWalks, walks: Walks) -> tuple[Vectors, Ints]:
+    vectors, mask = np.asarray(method.embed_walks(walks)), walks.nodes[..., None] >= 0
+    shape = (*walks.nodes.shape, vectors.shape[-1] if vectors.ndim else 1)
+    checked(vectors, shape, f"the vectors of {name_of(method)}", lambda values: not_finite(values) & mask)
+    return vectors.reshape(-1, shape[-1]), walks.nodes.reshape(-1).astype(np.int64)
 
 
-def _scores(method: Method, rehearsed: Method, plan: Plan, rows: Rows | None) -> tuple[Score, Score] | None:
+def _scores(method: Answerer, refitted: Answerer, plan: Plan, rows: Rows | None) -> tuple[Score, Score] | None:
     """Give what scores pairs of places in the walks to choose on and in the test walks."""
     if rows is not None:
-        return rows_score(rows[1][0]), rows_score(rows[2][0])
-    if can(method, "score_links"):
-        early = rule_score(rehearsed, plan.early, plan.rehearsal)
-        return early, rule_score(method, plan.test, plan.split.train_graph)
+        return vector_score(rows[1][0]), vector_score(rows[2][0])
+    if isinstance(method, ScoresLinks) and isinstance(refitted, ScoresLinks):
+        early = method_score(refitted, plan.early, plan.without_choose)
+        return early, method_score(method, plan.test, plan.split.train_graph)
     return None
 
 
-def _decide(plan: Plan, early: Score, test: Score) -> tuple[Asked, float]:
+def _decide(plan: Plan, early: Score, test: Score) -> tuple[EdgeScores, float]:
     """Score the test pairs, and find the threshold on the others."""
-    return plan.test.ask(test), threshold(plan.early.ask(early))
+    return plan.test.scored(test), threshold(plan.early.scored(early))
 
 
-def _toe(name: str, method: Method, plan: Plan) -> Days | None:
-    """Let a method guess the squashed ToE of the test edges, (M,): off its walk, or as of the joining of its target."""
-    edges, what = plan.test, f"the guesses of ToE of {name}"
-    if can(method, "predict_walk_toe"):
+def _toe(method: Answerer, plan: Plan) -> Days | None:
+    """Let a method predict the squashed ToE of the test edges, (M,): off its walk, or as of the target's joining."""
+    edges = plan.test
+    if isinstance(method, EmbedsWalks):
         walks = plan.split.test
-        shape, asked = (len(walks), walks.nodes.shape[1] - 1), walks.nodes[:, 1:] >= 0
-        found = checked(method.predict_walk_toe(walks), shape, what, lambda each: not_finite(each) & asked)
-        return found[edges.walk, edges.step]
-    if can(method, "predict_toe"):
-        guess = method.predict_toe(
-            NodeNumbers(edges.src),
-            NodeNumbers(edges.dst),
-            edges.joined,
-            graph=plan.graph,
-            unit="squashed",
-            statistic="mean",
-        )
-        return checked(guess, edges.toe.shape, what, not_finite)
+        shape, mask = (len(walks), walks.nodes.shape[1] - 1), walks.nodes[:, 1:] >= 0
+        return checked_toe(method, method.predict_walk_toe(walks), shape, mask)[edges.walk, edges.step]
+    if isinstance(method, PredictsToe):
+        pairs = NodeNumbers(edges.src), NodeNumbers(edges.dst), edges.joined
+        toe = method.predict_toe(*pairs, graph=plan.setting.graph, **SQUASHED_MEAN)
+        return checked_toe(method, toe, edges.toe.shape)
     return None
 
 
-def _vectors(method: Method, plan: Plan, asked: ClassQuestions, rows: Rows | None) -> Days:
-    """Give a vector for every vertex whose class is asked or known, (n, D): of its part of the walks, where it can."""
+def _vectors(method: Answerer, plan: Plan, asked: ClassQuestions, rows: Rows | None) -> Days:
+    """Give a vector for every node whose class is asked or known, (n, D): of its part of the walks, where it can."""
     if rows is None:
         view = plan.split.train_graph
+        assert isinstance(method, EmbedsNodes)
         return vectors_of(method, asked.nodes, float(view.time[-1]), view, lambda done, total: None)
-    means = [vertex_means(made, of, plan.graph.num_nodes) for made, of in rows]
+    means = [node_means(vectors, nodes, plan.setting.graph.num_nodes) for vectors, nodes in rows]
     parts = zip((asked.train, asked.validation, asked.test), means, strict=True)
     return np.concatenate([mean[asked.nodes[part]] for part, mean in parts]).astype(np.float64)
 
 
 def class_parts(labels: Ints, learn: Walks, choose: Walks, test: Walks) -> ClassQuestions:
-    """Ask for the classes of the vertices of the test walks; one may be among those learned from, as in the paper."""
+    """Ask for the classes of the nodes of the test walks; one may be among those learned from, as in the paper."""
     parts = [np.unique(walks.nodes[walks.nodes >= 0]) for walks in (learn, choose, test)]
     parts = [part[labels[part] >= 0] for part in parts]
     nodes = np.concatenate(parts).astype(np.int64)
-    names, own = np.unique(labels[nodes], return_inverse=True)
+    names, classes = np.unique(labels[nodes], return_inverse=True)
     if np.unique(labels[parts[0]]).size < 2 or not parts[1].size or not parts[2].size:
         expected = "two classes to learn from, and some to choose on and to test"
-        found = ", ".join(f"{np.unique(labels[part]).size} on {part.size:,} vertices" for part in parts)
+        found = ", ".join(f"{np.unique(labels[part]).size} on {part.size:,} nodes" for part in parts)
         raise InputError("nothing to tell apart", expected=expected, found=found, where="labels")
     first, second = parts[0].size, parts[0].size + parts[1].size
     places = np.arange(first), np.arange(first, second), np.arange(second, nodes.size)
-    return ClassQuestions(nodes, own, *places, np.inf, int(names.size), first)
+    return ClassQuestions(nodes, classes, *places, np.inf, int(names.size), first)
 
 
-# -- summing up -------------------------------------------------------------------------------------------------------
+# -- figures ----------------------------------------------------------------------------------------------------------
 
-MAIN = {"toe": "rmse", "edges": "macro-f1", "time-aware edges": "within 0.25", "classes": "macro-f1"}
-COLUMNS = {
-    "toe": SHOWN["toe"][:5],
-    "edges": ("micro-f1", "macro-f1", "AP", "AUC", "AUC same walk"),
-    "time-aware edges": tuple(f"within {eps:.2f}" for eps in EPSILONS[::2]),
-    "classes": ("micro-f1", "macro-f1", "micro-f1 new", "macro-f1 new"),
-}
+METRICS = {
+    "toe": ("rmse", SHOWN["toe"][:5]),
+    "edges": ("macro-f1", ("micro-f1", "macro-f1", "AP", "AUC", "AUC same walk")),
+    "time-aware edges": ("within 0.25", tuple(f"within {eps:.2f}" for eps in EPSILONS[::2])),
+    "classes": ("macro-f1", ("micro-f1", "macro-f1", "micro-f1 new", "macro-f1 new")),
+}  # by task: the main one, and those that tables show
 
 
-def sum_up(result: Result, plan: Plan, measured: Mapping[str, Mapping[str, Any]], model: str | None) -> None:
+def fill_result(result: Result, plan: Plan, answers: Mapping[str, Answers]) -> None:
     """Turn what was measured into figures, task by task."""
-    asked = {"toe": plan.test.toe.size, "edges": plan.test.asking.size * 2, "time-aware edges": plan.test.asking.size}
-    for task in (each for each in MAIN if each in measured):
-        groups = None
-        if plan.classes is not None and task == "classes":
-            parts, nodes = plan.classes, plan.classes.nodes
-            groups = {"new": ~np.isin(nodes[parts.test], nodes[parts.train])}
-            share = 1.0 - float(groups["new"].mean())
-            asked[task] = parts.test.size
-            result.notes.append(
-                f"classes: {share:.0%} of the test vertices are in training walks too, with their label; "
-                "the columns with `new` are about the others"
-            )
-        figures, compared = judged(measured[task], plan.seed, groups, task=task, main=MAIN[task], model=model)
-        compared = [one for one in compared if one["rival"] != PER_VERTEX]
-        result.add(task, MAIN[task], COLUMNS[task], asked[task], figures, compared)
-    if "edges" in measured:
-        result.notes.append(
-            "edges: every end of a test edge is asked about the other end and about one place of the test walks whose "
-            "vertex it has no link with; AUC same walk: against the places of its own walk that it has no link with"
+    measured: dict[str, dict[str, Measured]] = {}
+    for name, given in answers.items():
+        for task in METRICS:
+            if task in given:
+                measured.setdefault(task, {})[name] = given[task]
+        if "edges per node" in given:
+            measured["edges"][PER_NODE.format(name)] = given["edges per node"]
+            result.kinds[PER_NODE.format(name)] = "variant"
+    ends = plan.test.query_places.size
+    questions = {"toe": plan.test.toe.size, "edges": 2 * ends, "time-aware edges": ends}
+    groups: dict[str, Any] = {}
+    if plan.classes is not None:
+        parts, nodes = plan.classes, plan.classes.nodes
+        groups["classes"] = {"new": ~np.isin(nodes[parts.test], nodes[parts.train])}
+        questions["classes"] = parts.test.size
+    for task, (main, shown) in METRICS.items():
+        if task in measured:
+            compared = COMPARED.get(task, (main,))
+            columns = questions[task], shown, compared, groups.get(task)
+            result.add_measured(task, measured[task], plan.setting.seed, *columns)
+    result.notes += _notes(plan, measured)
+
+
+def _notes(plan: Plan, measured: Mapping[str, Any]) -> list[str]:
+    notes = []
+    if plan.classes is not None and "classes" in measured:
+        parts, nodes = plan.classes, plan.classes.nodes
+        fraction = np.isin(nodes[parts.test], nodes[parts.train]).mean()
+        notes.append(
+            f"classes: {fraction:.0%} of the test nodes are in training walks too, with their label; "
+            "the columns with `new` are about the others"
         )
-    if plan.test.crowded and "edges" in measured:
-        found = f"{plan.test.crowded:,} of {plan.test.asking.size:,}"
-        result.notes.append(f"edges: {found} ends have a link with every vertex of the test walks; they get any place")
+    if "edges" in measured:
+        notes.append(
+            "edges: every end of a test edge is asked about the other end and about one place of the test walks whose "
+            "node it has no link with; AUC same walk: against the places of its own walk that it has no link with"
+        )
+    if plan.test.no_negative_count and "edges" in measured:
+        count = f"{plan.test.no_negative_count:,} of {plan.test.query_places.size:,}"
+        notes.append(f"edges: {count} ends have a link with every node of the test walks; they get any place")
     if plan.classes is None and "classes" in plan.tasks:
-        result.notes.append("classes are left out: there are no labels")
-    for given, task in zip(TASKS, MAIN, strict=True):
+        notes.append("classes are left out: there are no labels")
+    for given, task in zip(TASKS, METRICS, strict=True):
         if given in plan.tasks and task not in measured and (given != "classes" or plan.classes is not None):
-            result.notes.append(f"{task}: left out, no method here can answer")
+            notes.append(f"{task}: left out, no method here can answer")
+    return notes

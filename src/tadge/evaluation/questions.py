@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numba
 import numpy as np
@@ -19,7 +18,7 @@ import numpy.typing as npt
 
 from tadge.arrays import Days, Ints
 from tadge.config import MAX_LINKS
-from tadge.errors import ConfigError, InputError
+from tadge.errors import InputError
 from tadge.graph import TemporalGraph
 from tadge.graph.chains import joined_by, last_joined
 from tadge.graph.past import history_of
@@ -27,8 +26,8 @@ from tadge.seeding import draw, stream, unit, walk_key
 
 NEGATIVES = ("random", "historical", "all")
 WRONG = 100  # wrong answers beside the true one
-MOST_TOE = 100_000  # events asked about, where a period has more
-AT_ONCE = 1 << 16  # pairs scored at once: bounds the memory
+MAX_TOE = 100_000  # events asked about, where a period has more
+PAIRS_AT_ONCE = 1 << 16  # pairs scored at once: bounds the memory
 
 Flags = npt.NDArray[np.bool_]
 
@@ -42,7 +41,6 @@ class LinkQuestions:
         event: (Q,) the events asked about, ascending.
         src: (Q,) int64.
         dst: (Q,) int64, the true answers.
-        t: (Q,) days.
         at: (Q,) the last moment that may be looked at.
         unseen: (Q,) whether src or dst had no event before t.
         seed: of the wrong answers.
@@ -53,7 +51,6 @@ class LinkQuestions:
     event: Ints
     src: Ints
     dst: Ints
-    t: Days
     at: Days
     unseen: Flags
     seed: int
@@ -101,7 +98,7 @@ class LinkQuestions:
         draw_random(answers, have, event, begin, size, stream(self.seed, f"{kind} fill"))
         return answers
 
-    def blocks(self, kind: str, pairs: int = AT_ONCE) -> Iterator[tuple[slice, Ints]]:
+    def blocks(self, kind: str, pairs: int = PAIRS_AT_ONCE) -> Iterator[tuple[slice, Ints]]:
         """Go through the questions with their candidates, about so many pairs at a time."""
         step = max(1, pairs // (1 + self.width(kind)))
         for first in range(0, len(self), step):
@@ -109,7 +106,7 @@ class LinkQuestions:
             yield slice(first, last), self.candidates(kind, first, last)
 
     @property
-    def historical_share(self) -> float:
+    def historical_fraction(self) -> float:
         """Give the share of the historical wrong answers that src did link to before."""
         former = self._known - (self._past.place[self.event] < self._known)
         return float(np.mean(np.minimum(former, self.width("historical")) / self.width("historical")))
@@ -197,10 +194,10 @@ def link_questions(
     src, dst, t = graph.src[events].astype(np.int64), graph.dst[events].astype(np.int64), graph.time[events]
     seen = history_of(graph).first
     unseen = (seen[src] >= t) | (seen[dst] >= t)
-    return LinkQuestions(graph, events, src, dst, t, np.nextafter(t, -np.inf), unseen, seed, int(last - first))
+    return LinkQuestions(graph, events, src, dst, np.nextafter(t, -np.inf), unseen, seed, int(last - first))
 
 
-def toe_questions(graph: TemporalGraph, start: float, end: float, seed: int, most: int = MOST_TOE) -> ToeQuestions:
+def toe_questions(graph: TemporalGraph, start: float, end: float, seed: int, most: int = MAX_TOE) -> ToeQuestions:
     """Make the questions of the events with a ToE and start <= time < end; the same seed samples the same events."""
     first, last = np.searchsorted(graph.time, [start, end])
     events = sample_events(graph, start, end, seed, most)
@@ -220,15 +217,6 @@ def sample_events(graph: TemporalGraph, start: float, end: float, seed: int, mos
         rng = np.random.default_rng(int(stream(seed, "events asked about")))
         events = np.sort(rng.permutation(events)[:most])
     return events
-
-
-def check_negatives(kinds: Any) -> tuple[str, ...]:
-    """Return the kinds of wrong answers as a tuple, or complain."""
-    given = (kinds,) if isinstance(kinds, str) else tuple(kinds)
-    if not given or set(given) - set(NEGATIVES):
-        expected = "some of " + ", ".join(NEGATIVES)
-        raise ConfigError("unknown kind of negatives", expected=expected, found=repr(kinds), where="against")
-    return tuple(dict.fromkeys(given))
 
 
 # -- compiled loops ---------------------------------------------------------------------------------------------------

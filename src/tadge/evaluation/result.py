@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tadge.arrays import Flags
 from tadge.errors import InputError
-from tadge.evaluation.figures import Figure, label, number, outcome, smaller_is_better
+from tadge.evaluation.figures import Figure, Measured, label, number, outcome, smaller_is_better, summarise
 from tadge.evaluation.table import as_tables, as_text
 from tadge.storage.atomic import atomic_file
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-KINDS = ("model", "rule", "control")
+KINDS_IN_ORDER = ("model", "variant", "rule", "control")  # of rows
+SHUFFLED = "{}, times shuffled"  # the name of a model's control
+IN_WORDS = {"median days": "median error in days"}  # metrics that sentences do not call by their label
 
 
 @dataclass
@@ -31,14 +34,14 @@ class Result:
         tasks: of each task `main`, the metric that methods are compared by; `shown`, the metrics that tables show; and
             `questions`, how many were asked. Metrics that begin with rmse, mae or median are errors.
         methods: method, task, metric: `value`, `low` and `high`.
-        kinds: of each method "model", "rule" or "control".
-        comparisons: the model against each other method in each task: `task`, `metric`, `model`, `rival`, `value`,
-            `rival_value`, and `low` and `high` of their difference on the same questions.
+        kinds: of each method "model", "variant" (a model read in another way), "rule" (a baseline) or "control".
+        comparisons: each model against each rule and its control in each task: `task`, `metric`, `model`, `rival`,
+            `value`, `rival_value`, and `low` and `high` of their difference on the same questions.
         times: of each method, the seconds that its parts took.
         validation: of each method, its figures on the validation period.
         notes: what else a reader must know.
         data: name, fingerprint, nodes and events.
-        config: all options of model and evaluation.
+        config: all options of models and evaluation.
         seeds: one, or all that were combined; then low and high are one standard deviation off the mean.
         seconds: time taken in all.
         peak_memory_mb: the most memory that the process has held.
@@ -73,55 +76,97 @@ class Result:
     ) -> None:
         """Add a task with the figures of each method that could answer it."""
         self.tasks[task] = {"main": main, "shown": list(shown), "questions": questions}
-        for name, found in figures.items():
-            self.methods.setdefault(name, {})[task] = found
+        for name, by_metric in figures.items():
+            self.methods.setdefault(name, {})[task] = by_metric
         self.comparisons += comparisons
 
+    def add_measured(
+        self,
+        task: str,
+        measured: Mapping[str, Measured],
+        seed: int,
+        questions: int,
+        shown: Sequence[str],
+        compared: Sequence[str],
+        groups: Mapping[str, Flags] | None = None,
+    ) -> None:
+        """Add a task from what was measured for each question; every model is compared with rules and its control.
+
+        Args:
+            task: its name.
+            measured: of each method that could answer.
+            seed: of the resampling.
+            questions: how many were asked.
+            shown: the metrics that tables show.
+            compared: the metrics by which methods are compared, the main one first.
+            groups: masks of further groups of questions.
+        """
+        pairs = [
+            (model, name)
+            for model, kind in self.kinds.items()
+            if kind == "model"
+            for name, rival_kind in self.kinds.items()
+            if rival_kind == "rule" or name == SHUFFLED.format(model)
+        ]
+        figures, comparisons = summarise(measured, seed, groups, task=task, compared=compared, pairs=pairs)
+        self.add(task, compared[0], shown, questions, figures, comparisons)
+
+    def figures(self, name: str, task: str) -> dict[str, Figure]:
+        """Give the figures of a method on a task by metric; none where it cannot answer."""
+        return self.methods.get(name, {}).get(task, {})
+
     def rows(self, task: str) -> list[str]:
-        """List the methods that answered a task: the model, then the rules, best first, then the control."""
+        """List the rows of a task: all models, also one that cannot answer; then rules, best first; then controls."""
         main = self.tasks[task]["main"]
-        sign = 1 if smaller_is_better(main) else -1
-        names = [name for name, tasks in self.methods.items() if task in tasks]
-        return sorted(
-            names, key=lambda name: (KINDS.index(self.kinds[name]), sign * self.methods[name][task][main]["value"])
-        )
+        names = [name for name, kind in self.kinds.items() if kind == "model" or task in self.methods.get(name, {})]
+
+        def place(name: str) -> tuple[int, float]:
+            kind = KINDS_IN_ORDER.index(self.kinds[name])
+            return kind, self._badness(name, task, main) if self.kinds[name] == "rule" else 0.0
+
+        return sorted(names, key=place)
+
+    def _badness(self, name: str, task: str, metric: str) -> float:
+        value = self.figures(name, task)[metric]["value"]
+        return value if smaller_is_better(metric) else -value
 
     def best(self, task: str, metric: str) -> set[str]:
         """Name the methods with the best figure of a task."""
-        found = {
-            name: tasks[task][metric]["value"] for name, tasks in self.methods.items() if metric in tasks.get(task, {})
+        badness = {
+            name: self._badness(name, task, metric) for name in self.methods if metric in self.figures(name, task)
         }
-        top = (min if smaller_is_better(metric) else max)(found.values(), default=0.0)
-        return {name for name, value in found.items() if value == top}
+        return {name for name, value in badness.items() if value == min(badness.values())}
 
     def sentences(self, task: str | None = None) -> list[str]:
-        """Say in plain words where the model wins, where it loses, and where nothing is clear."""
+        """Say in plain words where each model wins, where it loses, and where nothing is clear."""
+        sentences: dict[tuple[str, str, str, str], list[dict[str, Any]]] = {}
+        for comparison in self.comparisons:
+            kind = self.kinds[comparison["rival"]]
+            key = comparison["task"], comparison["model"], kind, comparison["metric"]
+            sentences.setdefault(key, []).append(comparison)
         return [
-            sentence
-            for name in self.tasks
-            if task in (None, name)
-            for kind in ("rule", "control")
-            for sentence in self._verdict(name, kind)
+            self._verdict(comparisons)
+            for key, comparisons in sentences.items()
+            if task in (None, key[0]) and key[2] in ("rule", "control")
         ]
 
-    def _verdict(self, task: str, kind: str) -> list[str]:
-        about = [one for one in self.comparisons if one["task"] == task and self.kinds[one["rival"]] == kind]
-        if not about:
-            return []
-        rivals = {one["rival"]: one for one in about}
-        best = next(rivals[name] for name in self.rows(task) if name in rivals)
-        metric = label(best["metric"])
-        metric += ":" if metric.split(" ")[-1][0].isdigit() else ""  # one number after another
-        figures = f"{metric} {number(best['value'])} against {number(best['rival_value'])}"
-        rival = f"the control ({best['rival']})" if kind == "control" else best["rival"]
-        lost = sum(outcome(one) == "loses" for one in about) - 1
+    def _verdict(self, comparisons: list[dict[str, Any]]) -> str:
+        """Say how a model stands against the best of several methods of one kind, by one metric of one task."""
+        task, metric = comparisons[0]["task"], comparisons[0]["metric"]
+        best = min(comparisons, key=lambda comparison: self._badness(comparison["rival"], task, metric))
+        words = IN_WORDS.get(metric, label(metric))
+        words += ":" if words.split(" ")[-1][0].isdigit() else ""  # one number after another
+        figures = f"{words} {number(best['value'])} against {number(best['rival_value'])}"
+        is_control = self.kinds[best["rival"]] == "control"
+        model, rival = best["model"], f"the control ({best['rival']})" if is_control else best["rival"]
         match outcome(best):
             case "loses":
-                further = f"; it loses to {lost} more" if lost > 0 else ""
-                return [f"{best['model']} loses to {rival} on {task}, {figures}{further}."]
+                more = sum(outcome(comparison) == "loses" for comparison in comparisons) - 1
+                further = f"; it loses to {more} more" if more else ""
+                return f"{model} loses to {rival} on {task}, {figures}{further}."
             case "wins":
-                return [f"{best['model']} wins against {rival} on {task}, {figures}."]
-        return [f"{best['model']} and {rival}: no clear difference on {task}, {figures}."]
+                return f"{model} wins against {rival} on {task}, {figures}."
+        return f"{model} and {rival}: no clear difference on {task}, {figures}."
 
     def __str__(self) -> str:
         return as_text(self)
@@ -149,16 +194,16 @@ class Result:
     def from_json(cls, path: str | PathLike[str]) -> Result:
         """Read a file that `to_json` wrote."""
         try:
-            found = json.loads(Path(path).read_text(encoding="utf-8"))
+            record = json.loads(Path(path).read_text(encoding="utf-8"))
         except OSError as error:
             raise InputError(f"cannot be read ({error.strerror})", where=str(path)) from None
         except ValueError:
-            found = None
-        names = {one.name for one in fields(cls)}
-        if not isinstance(found, dict) or found.keys() != names:
+            record = None
+        names = {attribute.name for attribute in fields(cls)}
+        if not isinstance(record, dict) or record.keys() != names:
             cure = "evaluate again"
             raise InputError("not a result", expected="a file that tadge evaluate wrote", cure=cure, where=str(path))
-        return cls(**found)
+        return cls(**record)
 
 
 # -- several seeds ----------------------------------------------------------------------------------------------------
@@ -171,56 +216,46 @@ def combine(results: Sequence[Result]) -> Result:
     """
     if not results:
         raise InputError("nothing to combine", expected="at least one result", found="none")
-    one = results[0]
-    kinds = {(each.protocol, each.data.get("fingerprint")) for each in results}
+    first = results[0]
+    kinds = {(result.protocol, result.data.get("fingerprint")) for result in results}
     if len(kinds) > 1:
         raise InputError(
             "these results do not belong together", expected="one protocol and one graph", found=str(kinds)
         )
     if len(results) == 1:
-        return one
-    methods = {}
-    for name, tasks in one.methods.items():
-        having = [each for each in results if name in each.methods]
-        methods[name] = {
-            task: {
-                metric: _spread([each.methods[name][task][metric]["value"] for each in having])
-                for metric in _shared(having, name, task)
-            }
-            for task in tasks
-        }
-    return Result(
-        one.protocol,
-        {name: about | {"questions": _most(results, name)} for name, about in one.tasks.items()},
-        methods,
-        one.kinds,
-        _combined_comparisons(results),
-        {name: _mean([each.times.get(name, {}) for each in results]) for name in one.times},
-        {name: _mean([each.validation.get(name, {}) for each in results]) for name in one.validation},
-        list(dict.fromkeys(note for each in results for note in each.notes)) + _fewer(results),
-        one.data,
-        one.config,
-        [seed for each in results for seed in each.seeds],
-        sum(each.seconds for each in results),
-        max(each.peak_memory_mb for each in results),
-        one.version,
+        return first
+    return replace(
+        first,
+        tasks={name: about | {"questions": _most_questions(results, name)} for name, about in first.tasks.items()},
+        methods={
+            name: {task: _combined_figures(results, name, task) for task in tasks}
+            for name, tasks in first.methods.items()
+        },
+        comparisons=_combined_comparisons(results),
+        times={name: _mean([result.times.get(name, {}) for result in results]) for name in first.times},
+        validation={name: _mean([result.validation.get(name, {}) for result in results]) for name in first.validation},
+        notes=list(dict.fromkeys(note for result in results for note in result.notes)) + _in_fewer_seeds(results),
+        seeds=[seed for result in results for seed in result.seeds],
+        seconds=sum(result.seconds for result in results),
+        peak_memory_mb=max(result.peak_memory_mb for result in results),
     )
 
 
-def _fewer(results: Sequence[Result]) -> list[str]:
+def _in_fewer_seeds(results: Sequence[Result]) -> list[str]:
     """Say which methods not every seed has."""
-    counts = {name: sum(name in each.methods for each in results) for name in results[0].methods}
+    counts = {name: sum(name in result.methods for result in results) for name in results[0].methods}
     return [f"{name}: {count} of {len(results)} seeds" for name, count in counts.items() if count < len(results)]
 
 
-def _shared(results: Sequence[Result], name: str, task: str) -> list[str]:
-    """List the metrics that every seed has."""
-    found = [each.methods.get(name, {}).get(task, {}) for each in results]
-    return [metric for metric in found[0] if all(metric in other for other in found)]
+def _combined_figures(results: Sequence[Result], name: str, task: str) -> dict[str, Figure]:
+    """Combine the metrics that every seed with this method has."""
+    by_seed = [result.figures(name, task) for result in results if name in result.methods]
+    shared = [metric for metric in by_seed[0] if all(metric in figures for figures in by_seed)]
+    return {metric: _spread([figures[metric]["value"] for figures in by_seed]) for metric in shared}
 
 
-def _most(results: Sequence[Result], task: str) -> int:
-    return max(int(each.tasks[task]["questions"]) for each in results if task in each.tasks)
+def _most_questions(results: Sequence[Result], task: str) -> int:
+    return max(int(result.tasks[task]["questions"]) for result in results if task in result.tasks)
 
 
 def _spread(values: Sequence[float]) -> Figure:
@@ -228,21 +263,23 @@ def _spread(values: Sequence[float]) -> Figure:
     return {"value": mean, "low": mean - spread, "high": mean + spread}
 
 
-def _mean(found: Sequence[dict[str, float]]) -> dict[str, float]:
-    return {key: float(np.mean([each[key] for each in found if key in each])) for key in found[0]}
+def _mean(figures: Sequence[dict[str, float]]) -> dict[str, float]:
+    return {key: float(np.mean([values[key] for values in figures if key in values])) for key in figures[0]}
 
 
 def _combined_comparisons(results: Sequence[Result]) -> list[dict[str, Any]]:
+    by_names: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for result in results:
+        for comparison in result.comparisons:
+            names = tuple(comparison[key] for key in ("task", "metric", "model", "rival"))
+            if result is results[0] or names in by_names:
+                by_names.setdefault(names, []).append(comparison)
     combined = []
-    for one in results[0].comparisons:
-        same = [
-            other
-            for each in results
-            for other in each.comparisons
-            if all(other[key] == one[key] for key in ("task", "metric", "model", "rival"))
-        ]
-        mean = {key: float(np.mean([each[key] for each in same])) for key in ("value", "rival_value", "low", "high")}
-        seeds = _spread([each["value"] - each["rival_value"] for each in same])
-        span = {"low": min(mean["low"], seeds["low"]), "high": max(mean["high"], seeds["high"])}
-        combined.append(one | mean | span)
+    for same in by_names.values():
+        mean = {
+            key: float(np.mean([values[key] for values in same])) for key in ("value", "rival_value", "low", "high")
+        }
+        seeds = _spread([values["value"] - values["rival_value"] for values in same])
+        limits = {"low": min(mean["low"], seeds["low"]), "high": max(mean["high"], seeds["high"])}
+        combined.append(same[0] | mean | limits)
     return combined

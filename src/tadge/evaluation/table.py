@@ -12,14 +12,14 @@ from rich.text import Text
 from tadge.evaluation.figures import Figure, label, number
 
 WIDE = 180  # columns of the plain text
-KIND_TEXTS = {
+KINDS_IN_WORDS = {
     "repeat": "repeat what src had done",
     "answer": "answer dst",
     "first contact": "are first contacts",
     "unseen": "have a node not seen before",
 }
 MEANING = {
-    "paper": "This is reconstruction: the model has seen the edges, and the ToE, that it is asked about.",
+    "paper": "This is reconstruction: vectors of walks have seen the edges, and the ToE, that they are asked about.",
     "forecast": "Every question is answered from what happened before its moment.",
 }
 
@@ -38,7 +38,10 @@ class Tabular(Protocol):
     version: str
 
     def rows(self, task: str) -> list[str]:
-        """List the methods that answered a task, in the order of the table."""
+        """List the methods of a task, in the order of the table."""
+
+    def figures(self, name: str, task: str) -> dict[str, Figure]:
+        """Give the figures of a method on a task by metric; none where it cannot answer."""
 
     def best(self, task: str, metric: str) -> set[str]:
         """Name the methods with the best figure of a task."""
@@ -85,23 +88,30 @@ def _foot(result: Tabular, bold: bool) -> str:
 
 def asked(about: dict[str, Any]) -> str:
     """Say how many questions a task has, and of what kinds."""
-    kinds = ", ".join(f"{about[kind]:,} {KIND_TEXTS[kind]}" for kind in KIND_TEXTS if about.get(kind))
+    kinds = ", ".join(f"{about[kind]:,} {KINDS_IN_WORDS[kind]}" for kind in KINDS_IN_WORDS if about.get(kind))
     return f"{about['questions']:,} questions" + (f" ({kinds})" if kinds else "")
+
+
+def shown_metrics(result: Tabular, task: str) -> list[str]:
+    """List the metrics of a task's table: those that any method has."""
+    return [
+        metric
+        for metric in result.tasks[task]["shown"]
+        if any(metric in result.figures(name, task) for name in result.methods)
+    ]
 
 
 def _table(result: Tabular, task: str, bold: bool) -> Table:
     about = result.tasks[task]
     table = Table(title=f"{task}: {asked(about)}", title_justify="left")
     table.add_column("method")
-    shown = [
-        metric for metric in about["shown"] if any(metric in each.get(task, {}) for each in result.methods.values())
-    ]
+    shown = shown_metrics(result, task)
     for metric in shown:
         table.add_column(label(metric), justify="right")
     best = {metric: result.best(task, metric) for metric in shown}
     for name in result.rows(task):
-        found = result.methods[name][task]
-        cells = [_cell(found.get(metric), metric == about["main"], name in best[metric], bold) for metric in shown]
+        figures = result.figures(name, task)
+        cells = [_cell(figures.get(metric), metric == about["main"], name in best[metric], bold) for metric in shown]
         table.add_row(Text(name), *cells)
     return table
 

@@ -9,10 +9,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from tadge.config import NetworkConfig, TrainConfig, WalkConfig
+from tadge.config import ForecastConfig, NetworkConfig, TrainConfig, WalkConfig
 from tadge.evaluation.figures import Figure, label, number, smaller_is_better
 from tadge.evaluation.result import Result
-from tadge.evaluation.table import MEANING, asked
+from tadge.evaluation.table import MEANING, asked, shown_metrics
 
 HEAD = """# Results
 
@@ -21,6 +21,15 @@ says with which options, seeds, version and data it was made. The best figures a
 deviation over the seeds; in brackets: the 95% bootstrap interval of a single seed. Errors of ToE are in the squashed
 unit, 2 arctan(days) / pi, unless days are named.
 """
+
+
+FORECASTER_ROW = "Forecaster"  # the row that aims are about
+DEFAULT_CONFIGS: dict[str, Any] = {
+    "forecast": ForecastConfig(),
+    "walks": WalkConfig(),
+    "network": NetworkConfig(),
+    "train": TrainConfig(),
+}
 
 
 def results_page(folder: Path) -> str:
@@ -44,18 +53,18 @@ def results_page(folder: Path) -> str:
 
 
 def _aims(records: dict[str, Result], aims: list[dict[str, Any]]) -> Iterator[str]:
-    """Say what was aimed at and how far it was reached; an aim is a figure, or a share `by` above that of a rule."""
-    lines = ["| forecast | best free rule | TADGE | aim | |", "|---|---|---|---|---|"]
+    """Say which aims were met; an aim is a figure, or that of a baseline and a fraction `by` more."""
+    lines = [f"| forecast | best baseline | {FORECASTER_ROW} | aim | |", "|---|---|---|---|---|"]
     for aim in aims:
-        if aim["record"] not in records:
+        if aim["record"] not in records or FORECASTER_ROW not in records[aim["record"]].methods:
             lines.append(f"| {aim['what']} | - | - | {aim.get('aim', '-')} | not measured |")
             continue
         result, task, metric = records[aim["record"]], aim["task"], aim["metric"]
-        found = {name: result.methods[name][task][metric]["value"] for name in result.rows(task)}
-        rule = aim.get("over") or next(name for name in found if result.kinds[name] == "rule")
-        wanted = aim.get("aim") or found[rule] * (1 + aim["by"])
-        met = found["TADGE"] <= wanted if smaller_is_better(metric) else found["TADGE"] >= wanted
-        cells = f"{rule} {number(found[rule])}", number(found["TADGE"]), number(wanted), "met" if met else "**missed**"
+        rule = aim.get("over") or next(name for name in result.rows(task) if result.kinds[name] == "rule")
+        value, of_rule = (result.figures(name, task)[metric]["value"] for name in (FORECASTER_ROW, rule))
+        wanted = aim.get("aim") or of_rule * (1 + aim["by"])
+        met = value <= wanted if smaller_is_better(metric) else value >= wanted
+        cells = f"{rule} {number(of_rule)}", number(value), number(wanted), "met" if met else "**missed**"
         lines.append(f"| {aim['what']} | " + " | ".join(cells) + " |")
     yield "## What was aimed at\n"
     yield "\n".join(lines) + "\n"
@@ -118,25 +127,25 @@ def _section(result: Result) -> Iterator[str]:
 
 
 def _changed(result: Result) -> list[str]:
-    """List the options of the model that differ from the default."""
-    given, found = result.config.get("model") or {}, []
-    for part, config in (("walks", WalkConfig()), ("model", NetworkConfig()), ("train", TrainConfig())):
-        default = json.loads(json.dumps(asdict(config)))
-        found += [f"{key} {value}" for key, value in given.get(part, {}).items() if default.get(key) != value]
-    return found
+    """List the options of the models that differ from the default."""
+    changed = []
+    for about in result.config.get("models", {}).values():
+        for part, config in DEFAULT_CONFIGS.items():
+            default, given = json.loads(json.dumps(asdict(config))), (about or {}).get(part, {})
+            changed += [f"{key} {value}" for key, value in given.items() if default.get(key) != value]
+    return changed
 
 
 def _table(result: Result, task: str) -> Iterator[str]:
     about = result.tasks[task]
-    rows = result.rows(task)
-    shown = [metric for metric in about["shown"] if any(metric in result.methods[name][task] for name in rows)]
+    shown = shown_metrics(result, task)
     best = {metric: result.best(task, metric) for metric in shown}
     yield f"### {task}\n"
     yield f"{asked(about)}\n"
     lines = ["| method | " + " | ".join(label(metric) for metric in shown) + " |", "|---" * (len(shown) + 1) + "|"]
-    for name in rows:
-        found = result.methods[name][task]
-        cells = [_cell(result, found.get(metric), metric == about["main"], name in best[metric]) for metric in shown]
+    for name in result.rows(task):
+        figures = result.figures(name, task)
+        cells = [_cell(result, figures.get(metric), metric == about["main"], name in best[metric]) for metric in shown]
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
     yield "\n".join(lines) + "\n"
     for sentence in result.sentences(task):
