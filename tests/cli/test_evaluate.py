@@ -10,14 +10,17 @@ import pytest
 
 import tadge
 from small import forum
-from tadge import TADGE
+from tadge import TADGE, Forecaster
 from tadge.config import options
+from tadge.evaluation.models import load_models
 from tadge.evaluation.result import Result, combine
 
 SMALL = [
     *"--num-walks 200 --min-length 2 --max-length 4 --dim 8 --heads 2 --blocks 1 --epochs 1 --batch-size 80".split(),
     *"--window 5 --window-step 4 --init random --precision float32 --threads 1".split(),
+    *"--steps 20 --trees 5 --leaf-samples 5".split(),
 ]
+MODELS = ["Forecaster", "TADGE (vectors)"]
 FEW = ["--methods", "mean,reciprocity, last act ,degree + age"]
 
 
@@ -56,9 +59,12 @@ def test_tables_and_sentences(finished, folder):
     assert "events, protocol forecast" in finished
     for task in ("links (random)", "links (historical)", "toe", "who-and-when", "classes"):
         assert f"{task}: " in finished
-        assert re.search(rf"TADGE .*on {re.escape(task)}, .* against ", finished), task
-    for method in ("TADGE", "mean", "reciprocity", "last act", "degree + age", "best rules", "TADGE, times shuffled"):
+        for model in MODELS if task != "classes" else MODELS[1:]:
+            assert re.search(rf"{re.escape(model)} .*on {re.escape(task)}, .* against ", finished), task
+    assert all(finished.count(f"│ {model}  ") == 5 for model in MODELS)  # in every table
+    for method in ("mean", "reciprocity", "last act", "degree + age", "best rules"):
         assert f"│ {method} " in finished, method
+    assert all(f"│ {model}, times shuffled " in finished for model in MODELS)
     assert "one standard deviation over 2 seeds" in finished
     assert "\x1b" not in finished
     told = (folder / "told.txt").read_text()
@@ -78,14 +84,18 @@ def test_files(finished, folder):
     for seed, result in enumerate(results):
         assert result.seeds == [seed]
         assert result.data["fingerprint"] == graph.fingerprint
-        assert result.config["model"]["seed"] == seed
-        assert result.config["model"]["walks"]["num_walks"] == 200
+        about = result.config["models"]
+        assert [about[model]["seed"] for model in MODELS] == [seed, seed]
+        assert about["TADGE (vectors)"]["walks"]["num_walks"] == 200
+        assert about["Forecaster"]["forecast"]["trees"] == 5
         assert result.config["methods"] == ["mean", "reciprocity", "last act", "degree + age"]
     train = tadge.split_by_time(graph).train
-    for seed, count in ((0, 2), (1, 1)):  # one control is enough
+    for seed, count in ((0, 4), (1, 2)):  # one control of each is enough
         models = [path for path in (folder / "results" / f"events-forecast-seed{seed}").iterdir() if path.is_dir()]
         assert len(models) == count
-        assert all(TADGE.load(model).graph_.num_events == train.num_events for model in models)
+        fitted = [model for place in models for model in load_models(place)]
+        assert len(fitted) == count
+        assert all(model.graph_.num_events == train.num_events for model in fitted)
 
 
 def test_the_command_is_the_public_call(finished, folder):
@@ -102,7 +112,8 @@ def test_the_command_is_the_public_call(finished, folder):
     rows = [line.split(",") for line in (folder / "labels.csv").read_text().splitlines()[1:]]
     methods = ["mean", "reciprocity", "last act", "degree + age"]
     options = {"methods": methods, "control": False, "name": "events", "progress": False}
-    here = tadge.evaluate(model, graph, labels=dict(rows), seed=1, **options)
+    config = tadge.ForecastConfig(steps=20, trees=5, leaf_samples=5)
+    here = tadge.evaluate([config, model], graph, labels=dict(rows), seed=1, **options)
     there = Result.from_json(folder / "results" / "events-forecast-seed1.json")
     assert here.methods == there.methods
     assert here.config == there.config
@@ -115,7 +126,12 @@ def test_resume_takes_what_is_finished(run, finished, folder, monkeypatch):
     assert code == 2
     assert "there is an evaluation in this folder; say --resume" in err
     before = (folder / "results" / "events-forecast-seed1.json").read_bytes()
-    monkeypatch.setattr(TADGE, "fit", None)  # nothing is learned again
+
+    def never(*_, **__):
+        raise AssertionError("nothing is learned again")
+
+    monkeypatch.setattr(TADGE, "fit", never)
+    monkeypatch.setattr(Forecaster, "fit", never)
     code, out, err = run(*again, "--seeds", 2, "--resume")
     assert code == 0, err
     assert out == finished
@@ -148,7 +164,8 @@ def test_ctrl_c_and_resume(run, folder, monkeypatch):
     code, _, err = run(*arguments, "--resume")
     assert code == 0, err
     assert len(calls) == 3  # the model was there, only the control was missing
-    assert set(Result.from_json(folder / "cut" / "events-forecast.json").methods) == {"TADGE", "TADGE, times shuffled"}
+    methods = {*MODELS, *(f"{model}, times shuffled" for model in MODELS)}
+    assert set(Result.from_json(folder / "cut" / "events-forecast.json").methods) == methods
 
 
 def test_both_protocols(run, folder):
@@ -159,7 +176,7 @@ def test_both_protocols(run, folder):
     for protocol, found in zip(("forecast", "paper"), json.loads(out), strict=True):
         kept = Result.from_json(folder / "both" / f"events-{protocol}-seed0.json")
         assert kept.to_dict() == found
-        assert kept.methods.keys() == {"TADGE", "mean"}
+        assert kept.methods.keys() == {*MODELS, "mean"}
         assert kept.config["protocol"] == protocol
 
 
@@ -174,12 +191,12 @@ def test_a_fitted_model(run, folder):
     code, out, err = run("evaluate", "events.csv", "--out", "given", "--model", "early", *more, "--json")
     assert code == 0, err
     (found,) = json.loads(out)
-    assert set(found["methods"]) == {"TADGE"}
+    assert set(found["methods"]) == {"TADGE (vectors)"}
     assert set(found["tasks"]) == {"toe", "links (all)"}
-    assert found["config"]["model"]["fitted_to"] == split.train.fingerprint
+    assert found["config"]["models"]["TADGE (vectors)"]["fitted_to"] == split.train.fingerprint
     code, _, err = run("evaluate", "events.csv", "--out", "given2", "--model", "late", *more)
     assert code == 2
-    assert "model: the model has seen the test period" in err
+    assert "models: TADGE (vectors) has seen the test period" in err
     code, _, err = run("evaluate", "events.csv", "--out", "given3", "--model", "early", *more, "--dim", 4)
     assert code == 2
     assert "early: this model is fitted already; leave out the options" in err
