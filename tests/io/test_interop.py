@@ -102,6 +102,9 @@ def test_networkx_times_and_kinds():
     odd.add_edge("a", 1, time=3)
     with pytest.raises(tadge.InputError, match="nodes of mixed"):
         tadge.from_networkx(odd)
+    plain = nx.DiGraph([(1, 2, {"time": 1.0}), (2, 3, {"time": 2.5})])
+    with pytest.warns(tadge.TadgeWarning, match="nothing says the unit of the times: taken as seconds"):
+        assert tadge.from_networkx(plain).time.tolist() == [1 / 86_400, 2.5 / 86_400]
     for times in ((1.0, "x"), ("soon", "late"), (-5, 3)):
         bad = nx.DiGraph([(1, 2, {"time": times[0]}), (2, 3, {"time": times[1]})])
         with pytest.raises(tadge.InputError, match="time"):

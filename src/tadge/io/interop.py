@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tadge.errors import InputError, MissingExtraError
+from tadge.errors import InputError, MissingExtraError, TadgeWarning
 from tadge.graph import TemporalGraph
 from tadge.io.export import to_polars
 from tadge.io.options import ReadOptions
@@ -91,6 +91,9 @@ def from_networkx(
         raise InputError(
             "an edge's time makes no sense", expected=times.expected, found=f"{data[time]!r} at {u!r} - {v!r}"
         )
+    if times is not None and times.assumed:
+        what = f"nothing says the unit of the times: {times.description.removeprefix('plain numbers, ')}"
+        warnings.warn(what, TadgeWarning, stacklevel=2)
     weights = None
     if weight is not None and edges and all(data.get(weight) is not None for _, _, data in edges):
         weights = [data[weight] for _, _, data in edges]
