@@ -63,11 +63,7 @@ def initial_vectors(graph: TemporalGraph, method: str, dim: int, seed: int, repo
 def static_links(graph: TemporalGraph) -> Packed:
     """List the links of the static graph, (M,): lower node << 32 | upper node, distinct and ascending."""
     low, high = (end(graph.src, graph.dst).astype(np.uint64) for end in (np.minimum, np.maximum))
-    links: Packed = ((low << np.uint64(32)) | high)[graph.src != graph.dst]
-    links.sort()
-    first = np.ones(links.size, np.bool_)
-    first[1:] = links[1:] != links[:-1]
-    return links[first]
+    return np.unique(((low << np.uint64(32)) | high)[graph.src != graph.dst])
 
 
 def _file(method: str) -> Path:
@@ -92,7 +88,9 @@ def _by_walks(graph: TemporalGraph, method: str, dim: int, seed: int, report: Re
     report(0, max(total, 1))
     if total:
         first_round = list(walk_blocks(start, neighbours, method, seed, range(1)))
-        visits = np.sum([np.bincount(walks.ravel(), minlength=graph.num_nodes) for _, walks in first_round], axis=0)
+        visits = np.zeros(graph.num_nodes, np.int64)
+        for _, walks in first_round:
+            np.add.at(visits, walks, 1)
         noise = alias_table(visits**NOISE)
         context = np.zeros_like(table)
         key = stream(seed, f"initialise/{method}/negatives")

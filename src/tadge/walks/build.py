@@ -11,6 +11,7 @@ import numba
 import numpy as np
 
 from tadge.arrays import Days, Ints, Nodes
+from tadge.graph import TemporalGraph
 from tadge.graph.links import Positions
 from tadge.walks.layout import BIG, Records
 
@@ -76,13 +77,16 @@ def degrees_so_far(src: Nodes, dst: Nodes, time: Days, num_nodes: int) -> tuple[
     return of_src, of_dst
 
 
-@numba.njit(cache=True)
-def values_of_nodes(value: Ints, node: Nodes, occurrence: Positions) -> Ints:
-    """Return the value of the node of every occurrence, (M,); `value` is (N,), `node` (O,)."""
-    values = np.empty(occurrence.size, np.int64)
-    for m in range(occurrence.size):
-        values[m] = value[node[occurrence[m]]]
-    return values
+def centrality_of(graph: TemporalGraph, centrality: str, nodes: Nodes, events: Ints | Positions) -> Ints:
+    """Return the centrality of nodes that steps over events lead to, (M,) each."""
+    if centrality == "uniform":
+        return np.ones(nodes.size, np.int64)
+    if centrality == "degree":
+        degree: Ints = graph.degree[nodes]
+        return degree
+    of_src, of_dst = degrees_so_far(graph.src, graph.dst, graph.time, graph.num_nodes)
+    so_far: Ints = np.where(graph.src[events] == nodes, of_src[events], of_dst[events])
+    return so_far
 
 
 @numba.njit(cache=True)

@@ -111,7 +111,7 @@ def walk_index(graph: TemporalGraph, reach: str, direction: str, centrality: str
         cure = "walk on views of the graph (TemporalGraph.between)"
         raise InputError("too many events", expected=f"fewer than {MAX_EDGES:,}", found=f"{event.size:,}", cure=cure)
     forward = direction == "forward"
-    weight = _weights(graph, centrality, node, arrival if forward else origin, event)
+    weight = build.centrality_of(graph, centrality, node[arrival if forward else origin], event)
     links = build.WeightedLinks(event, origin, arrival, weight, node, graph.tov_start, graph.tov_times)
     if reach == "occurrence":
         links = links if forward else links.reversed()
@@ -129,18 +129,6 @@ def walk_index(graph: TemporalGraph, reach: str, direction: str, centrality: str
     first = build.group_starts(arrival, graph.num_occurrences)
     lists.fill_earlier(earlier, first, links, sums)
     return EarlierIndex(_occurrences(graph, node, first), earlier, sums)
-
-
-def _weights(graph: TemporalGraph, centrality: str, node: Nodes, reached: Positions, event: Positions) -> Ints:
-    """Return the centrality of the node of the occurrence that each link leads a walker to, (M,)."""
-    if centrality == "uniform":
-        return np.ones(event.size, np.int64)
-    if centrality == "degree":
-        degree: Ints = build.values_of_nodes(graph.degree, node, reached)
-        return degree
-    of_src, of_dst = build.degrees_so_far(graph.src, graph.dst, graph.time, graph.num_nodes)
-    so_far: Ints = np.where(graph.src[event] == node[reached], of_src[event], of_dst[event])
-    return so_far
 
 
 def _occurrences(graph: TemporalGraph, node: Nodes, first: Positions) -> Records:

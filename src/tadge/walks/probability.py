@@ -13,7 +13,7 @@ from tadge.config import WalkConfig, options
 from tadge.errors import InputError
 from tadge.graph import TemporalGraph
 from tadge.graph.inputs import one_node
-from tadge.walks.build import degrees_so_far
+from tadge.walks.build import centrality_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +81,7 @@ def walk_probabilities(
         events, nodes = _touching(graph, number, graph.src, graph.dst, float(before), float(tov))
         events, nodes, landed = _earlier_occurrences(graph, events, nodes, float(tov), reach)
     delta = np.abs(landed - tov)
-    return Step(nodes, landed, delta, events, _normalise(_centrality(graph, events, nodes, centrality), delta))
+    return Step(nodes, landed, delta, events, _normalise(centrality_of(graph, centrality, nodes, events), delta))
 
 
 def _touching(
@@ -106,17 +106,6 @@ def _earlier_occurrences(
         landed = [times[-1:] for times in landed]
     sizes = [times.size for times in landed]
     return np.repeat(events, sizes), np.repeat(nodes, sizes), np.concatenate([np.empty(0), *landed])
-
-
-def _centrality(graph: TemporalGraph, events: Ints, nodes: Nodes, centrality: str) -> Ints:
-    if centrality == "uniform":
-        return np.ones(nodes.size, np.int64)
-    if centrality == "degree":
-        degree: Ints = graph.degree[nodes]
-        return degree
-    of_src, of_dst = degrees_so_far(graph.src, graph.dst, graph.time, graph.num_nodes)
-    so_far: Ints = np.where(graph.src[events] == nodes, of_src[events], of_dst[events])
-    return so_far
 
 
 def _normalise(weight: Ints, delta: Days) -> Days:
