@@ -38,7 +38,7 @@ ROWS: tuple[tuple[str, Row], ...] = (
     ("losses weighted (the default)", {"weights": TrainConfig().weights}),
     ("the default with dropout 0.1", {"dropout": 0.1}),
 )
-FIGURES = {"own vertex, F1": "self_f1", "edge, F1": "edge_f1", "ToE, RMSE": "toe_rmse", "ahead, RMSE": "when_rmse"}
+FIGURES = {"own node, F1": "self_f1", "edge, F1": "edge_f1", "ToE, RMSE": "toe_rmse", "ahead, RMSE": "when_rmse"}
 
 
 def read() -> tuple[TemporalGraph, str]:

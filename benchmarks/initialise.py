@@ -88,7 +88,7 @@ def hide(graph: TemporalGraph, seed: int) -> tuple[TemporalGraph, Links, Links]:
 
 
 def auc(hidden: np.ndarray, none: np.ndarray) -> float:
-    """Return the share of (hidden, none) in which the hidden link scores higher; ties count half."""
+    """Return the fraction of (hidden, none) in which the hidden link scores higher; ties count half."""
     order = np.sort(none)
     below, upto = np.searchsorted(order, hidden, "left"), np.searchsorted(order, hidden, "right")
     return float((below + upto).mean() / 2 / none.size)

@@ -34,7 +34,7 @@ from tadge.errors import DatasetError
 from tadge.graph import TemporalGraph
 from tadge.network.training_model import Batch, TrainingModel
 
-SETTINGS = (  # the paper's: data, heads, blocks, most vertices, batch, goal against bfloat16
+SETTINGS = (  # the paper's: data, heads, blocks, most nodes, batch, goal against bfloat16
     ("bitcoin-otc", 4, 3, 5, 200, 0.25),
     ("bitcoin-otc", 8, 6, 5, 500, 0.45),
     ("sx-mathoverflow", 8, 6, 10, 300, 0.45),
@@ -47,7 +47,7 @@ EMBED = 5.0  # goal: walks embedded to walks trained on, per second
 
 @dataclass
 class Invented:
-    """Stand in for a source of walks: lengths of real walks, vertices at random."""
+    """Stand in for a source of walks: lengths of real walks, nodes at random."""
 
     num_nodes: int
     sequences: Sequences
