@@ -12,16 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tadge.datasets.download import downloaded
 from tadge.datasets.places import by_hand, cache_folder, folders, refusal, search
-from tadge.datasets.registry import (
-    Checksum,
-    DataFile,
-    Dataset,
-    chunks_of,
-    find,
-    is_known,
-    list_datasets,
-    with_unix_lines,
-)
+from tadge.datasets.registry import Checksum, DataFile, Dataset, chunks_of, find, list_datasets, with_unix_lines
 from tadge.errors import DatasetError, InputError, MissingDatasetError, TadgeError
 from tadge.storage.atomic import atomic_file
 
@@ -29,8 +20,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from tadge.graph import TemporalGraph
-
-__all__ = ["as_dict", "cache_folder", "find", "get", "is_known", "labels", "list_datasets", "load", "path"]
 
 GRADES = {  # the ends of an event that its weight counts for; grades by the mean weight, a break included below
     "mean rating": (("dst",), (0.0, 1.5), ("low", "middle", "high")),

@@ -23,7 +23,8 @@ import numba
 import numpy as np
 
 from tadge.arrays import Days, Ints, Nodes
-from tadge.errors import ConfigError, InputError
+from tadge.config import Option
+from tadge.errors import InputError
 from tadge.synthetic.graphs import Synthetic
 from tadge.synthetic.simulator import Law
 from tadge.units import squash
@@ -32,7 +33,8 @@ POINTS = 64  # of the quadrature
 QUADRATURE_ROWS = 65_536
 LAST_FRACTION = 0.15  # queries are by default drawn from this last fraction of the events
 MOST_QUERIES = 1_000
-FREE_ACTIVITY, DRAWN_SO_FAR = 0, 1  # places in _Known.now
+_NEGATIVES = Option("negatives", int, 100, "other candidates per event", low=1)
+FREE_NOW, DRAWN_NOW = 0, 1  # places in _Known.now
 
 
 @dataclass(frozen=True)
@@ -136,8 +138,7 @@ def best_link_mrr(synthetic: Synthetic, events: Any = None, *, negatives: int = 
         negatives: other candidates per event, drawn uniformly from the nodes seen before it.
         seed: for the draw of negatives (and of events).
     """
-    if isinstance(negatives, bool) or not isinstance(negatives, (int, np.integer)) or negatives < 1:
-        raise ConfigError("too few candidates", expected="1 or more", found=repr(negatives), where="negatives")
+    negatives = _NEGATIVES.check(negatives)
     rng = np.random.default_rng(seed)
     graph = synthetic.graph
     if events is None:
@@ -287,7 +288,7 @@ def _facts(synthetic: Synthetic) -> _Facts:
 
 
 @numba.njit(cache=True)
-def _reciprocal_probability(known: _Known, law: Law, v: int) -> float:
+def _p_reciprocal(known: _Known, law: Law, v: int) -> float:
     """Return the probability that a given reply to v still to come is the partner's."""
     p = known.partner[v]
     if p < 0 or known.waiting[v] == 0 or known.waiting[p] > 0 or known.free_from[p] > known.born[v]:
@@ -300,37 +301,35 @@ def _reciprocal_probability(known: _Known, law: Law, v: int) -> float:
 def _call(known: _Known, law: Law, x: int, readers: int, fraction: float) -> None:
     """Let x call for replies, of which a fraction (the partner's aside) goes to the community looked at."""
     known.num_replies[x] = known.waiting[x] = readers
-    known.free_activity[x], known.drawn[x] = known.now[FREE_ACTIVITY], known.now[DRAWN_SO_FAR]
-    if known.now[FREE_ACTIVITY] > 0:
-        known.now[DRAWN_SO_FAR] += (
-            readers * (1.0 - _reciprocal_probability(known, law, x)) * fraction / known.now[FREE_ACTIVITY]
-        )
+    known.free_activity[x], known.drawn[x] = known.now[FREE_NOW], known.now[DRAWN_NOW]
+    if known.now[FREE_NOW] > 0:
+        known.now[DRAWN_NOW] += readers * (1.0 - _p_reciprocal(known, law, x)) * fraction / known.now[FREE_NOW]
 
 
 @numba.njit(cache=True)
 def _observe(facts: _Facts, known: _Known, law: Law, i: int, label: int) -> None:
     """Take down event i, looking at the community of a label."""
     u, v, th = facts.src[i], facts.dst[i], facts.thread[i]
-    fraction = (1.0 - law.newcomer) * _community_probability(law, label, facts.home[th])
+    fraction = (1.0 - law.newcomer) * _p_community(law, label, facts.home[th])
     if known.born[v] < 0:
         if known.born[u] >= 0 and facts.label[u] == label:
-            known.now[FREE_ACTIVITY] -= facts.activity[u]  # the author was free
+            known.now[FREE_NOW] -= facts.activity[u]  # the author was free
         known.born[v] = i
         _call(known, law, v, facts.first_readers[th], fraction)
     else:
         known.waiting[v] -= 1
     if known.waiting[v] == 0:
-        known.free_from[v], known.drawn_when_free[v] = i, known.now[DRAWN_SO_FAR]
-        known.now[FREE_ACTIVITY] += facts.activity[v] if facts.label[v] == label else 0
+        known.free_from[v], known.drawn_when_free[v] = i, known.now[DRAWN_NOW]
+        known.now[FREE_NOW] += facts.activity[v] if facts.label[v] == label else 0
     known.born[u] = i
     known.partner[u] = v if known.waiting[v] == 0 else -1
     _call(known, law, u, facts.readers[i], fraction)
     for k in range(facts.first_reader[i], facts.first_reader[i + 1]):
         x = facts.reader[k]
-        known.now[FREE_ACTIVITY] -= facts.activity[x] if facts.label[x] == label else 0
+        known.now[FREE_NOW] -= facts.activity[x] if facts.label[x] == label else 0
     if known.waiting[u] == 0:
-        known.free_from[u], known.drawn_when_free[u] = i + 1, known.now[DRAWN_SO_FAR]
-        known.now[FREE_ACTIVITY] += facts.activity[u] if facts.label[u] == label else 0
+        known.free_from[u], known.drawn_when_free[u] = i + 1, known.now[DRAWN_NOW]
+        known.now[FREE_NOW] += facts.activity[u] if facts.label[u] == label else 0
 
 
 @numba.njit(cache=True)
@@ -344,7 +343,7 @@ def _hazard(age: float, pace: float, sigma: float) -> float:
 
 
 @numba.njit(cache=True)
-def _community_probability(law: Law, label: int, home: int) -> float:
+def _p_community(law: Law, label: int, home: int) -> float:
     """Return the probability that a reader is sought in a community."""
     return (1.0 - law.inside) * law.size[label] + (law.inside if label == home else 0.0)  # type: ignore[no-any-return]
 
@@ -357,8 +356,8 @@ def _intensity(facts: _Facts, known: _Known, law: Law, i: int, v: int) -> float:
     if born < 0 or known.waiting[v] == 0 or (not newcomer and known.free_from[u] > born):
         return 0.0
     th = facts.thread[born]
-    probability = _community_probability(law, facts.label[u], facts.home[th])
-    back = _reciprocal_probability(known, law, v)
+    probability = _p_community(law, facts.label[u], facts.home[th])
+    back = _p_reciprocal(known, law, v)
     if newcomer:
         probability *= (1.0 - back) * law.newcomer
     else:
@@ -373,9 +372,7 @@ def _intensity(facts: _Facts, known: _Known, law: Law, i: int, v: int) -> float:
         if known.partner[v] == u:
             probability += back
         elif known.partner[w] == u:
-            probability *= 1.0 - known.waiting[w] * _reciprocal_probability(
-                known, law, w
-            )  # or else u would be w's reader
+            probability *= 1.0 - known.waiting[w] * _p_reciprocal(known, law, w)  # or else u would be w's reader
     age = facts.time[i] - facts.time[born]
     return known.waiting[v] * _hazard(age, facts.pace[th], law.sigma) * probability  # type: ignore[no-any-return]
 
