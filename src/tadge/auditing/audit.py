@@ -6,38 +6,39 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
-from inspect import isclass, signature
+from inspect import isclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.stats import binomtest
 
-from tadge.arrays import Days, Ints, NodeNumbers
+from tadge.arrays import Days, Ints, NodeNumbers, Report
 from tadge.auditing import worlds
-from tadge.auditing.findings import AuditReport, Finding, Tally
+from tadge.auditing.findings import AuditReport, CheckTally, Finding
 from tadge.auditing.worlds import Canary, Questions, World
 from tadge.config import CUTS, QUERIES, TOLERANCE
 from tadge.errors import ConfigError, InputError, TadgeError
+from tadge.evaluation.tasks import DAYS_MEDIAN, SQUASHED_MEAN
 from tadge.graph.graph import TemporalGraph
 from tadge.graph.inputs import check_kind
 from tadge.graph.past import history_of
 from tadge.progress import Bars
-from tadge.protocols import CALLS, name_of, supports
+from tadge.protocols import CALLS, Answerer, Fitted, accepts, name_of, supports
 from tadge.seeding import check_seed, stream
 from tadge.units import Moment, date_text, moment, squash
 from tadge.walks.split import without_events
 
-FALSE_ALARM = 1e-6  # that an honest method fails by bad luck, per audit
+FALSE_ALARM = 1e-6  # probability that an honest method fails an audit
 
 DELETED, SCRAMBLED, EQUAL, ORDER = "future deleted", "future scrambled", "equal time stamps", "another order"
 CANARY, TRAINING = "canary", "test events in training"
-TOE_QUESTIONS = ({"unit": "squashed", "statistic": "mean"}, {"unit": "days", "statistic": "median"})
-Answers = npt.NDArray[Any]
+Answer = npt.NDArray[Any]
 Step = Callable[[], None]
 
 
 def audit(
-    method: Any,
+    method: Answerer,
     graph: TemporalGraph,
     *,
     cuts: int = CUTS.default,
@@ -54,7 +55,7 @@ def audit(
     The method is asked the same questions in worlds that are the same until a cut: the whole graph; the later events
     deleted, in a view and in a graph built anew; scrambled; twice as many. Every answer must be the same, bit for bit.
     Events at the very next moment must not count either, nor may answers depend on what was asked before. And where a
-    future is planted, the method must not know better than a coin what was planted. Each world has a copy of the method
+    future is planted, the method must not tell better than a coin what was planted. Each world has a copy of the method
     of its own, and a graph that is new at every cut, so that nothing can be remembered from another world.
 
     What was learned in `fit` is not looked into: see `test_from`.
@@ -78,12 +79,12 @@ def audit(
     begin = None if test_from is None else moment(test_from, graph.clock)
     if train is not None:
         _check_graph(train, "train")
-    elif isinstance(getattr(method, "graph_", None), TemporalGraph):
+    elif isinstance(method, Fitted) and isinstance(method.graph_, TemporalGraph):
         train = method.graph_
     history = without_events(graph, np.ones(graph.num_events, np.bool_))[0]  # a part of a graph has ToVs from before it
     auditor = _Auditor(method, asked, history, queries, check_seed(seed), tolerance)
-    with Bars(progress).part(f"audit of {auditor.name}") as show:
-        num_cuts = auditor.run(cuts, show)
+    with Bars(progress).part(f"audit of {auditor.name}") as report:
+        num_cuts = auditor.run(cuts, report)
     findings, notes = auditor.findings, auditor.notes
     for call in CALLS:
         if call not in asked:
@@ -129,9 +130,9 @@ class _Auditor:
         self.queries, self.seed, self.tolerance = queries, seed, tolerance
         self.findings: list[Finding] = []
         self.notes: list[str] = []
-        self.quiet = {"progress": False} if "embed" in calls and _takes(method.embed, "progress") else {}
+        self.quiet = {"progress": False} if accepts(getattr(method, "embed", None), "progress") else {}
 
-    def run(self, cuts: int, show: Callable[[int, int], None]) -> int:
+    def run(self, cuts: int, report: Report) -> int:
         """Run all checks that need answers, and return the number of cuts.
 
         The planted future comes first, when nothing can have been remembered yet.
@@ -144,7 +145,7 @@ class _Auditor:
         def step() -> None:
             nonlocal done
             done += 1
-            show(done, total)
+            report(done, total)
 
         seen = history_of(self.graph).first
         asked = self._questions(moments, seen, "questions", before=False)
@@ -153,12 +154,12 @@ class _Auditor:
         if not plants:
             self.notes.append("no canary: the graph has not two targets to choose between")
         known = self._known(asked, step)
-        self._check(ORDER, asked, known, [("when asked in reverse order", worlds.whole)], step)
-        if not all(one.passed for one in self.findings):
-            self.notes.append("answers that depend on chance, or on what was asked before, can make every check fail")
+        self._check(ORDER, asked, known, [("when asked in reverse order", worlds.unchanged)], step)
+        if not all(finding.passed for finding in self.findings):
+            self.notes.append("answers that are random, or depend on what was asked before, can make every check fail")
         ways = [
-            ("once the later ones are deleted", worlds.view),
-            ("in a new graph without the later ones", worlds.anew),
+            ("once the later ones are deleted", worlds.future_removed_view),
+            ("in a new graph without the later ones", worlds.future_removed_rebuilt),
         ]
         self._check(DELETED, asked, known, ways, step)
         ways = [
@@ -167,7 +168,9 @@ class _Auditor:
         ]
         self._check(SCRAMBLED, asked, known, ways, step)
         known = self._known(just_before, step)
-        self._check(EQUAL, just_before, known, [("without those from that instant on", worlds.view)], step)
+        self._check(
+            EQUAL, just_before, known, [("without those from that instant on", worlds.future_removed_view)], step
+        )
         self.findings += canaries
         return int(moments.size)
 
@@ -184,9 +187,9 @@ class _Auditor:
 
     def _twin(self) -> Any:
         """Copy the method, so that each world has one that knows nothing of the others; graphs need no copy."""
-        held = getattr(self.method, "__dict__", {}).values()
+        attributes = getattr(self.method, "__dict__", {}).values()
         try:
-            return deepcopy(self.method, {id(one): one for one in held if isinstance(one, TemporalGraph)})
+            return deepcopy(self.method, {id(value): value for value in attributes if isinstance(value, TemporalGraph)})
         except MemoryError:
             raise
         except Exception:
@@ -195,17 +198,16 @@ class _Auditor:
                 self.notes.append(note)
             return self.method
 
-    def _ask(self, twin: Any, call: str, graph: TemporalGraph, src: Ints, dst: Ints, at: Days) -> Answers:
-        """Ask one call; ToE in both units, of which comes the mean, squashed: a change in either shows."""
+    def _ask(self, twin: Any, call: str, graph: TemporalGraph, src: Ints, dst: Ints, at: Days) -> Answer:
+        """Ask one call; ToE in two ways, whose squashed mean is compared: a change in either shows."""
         if call != "predict_toe":
             return self._answer(twin, call, graph, src, dst, at)
-        squashed, days = (self._answer(twin, call, graph, src, dst, at, **asked) for asked in TOE_QUESTIONS)
+        squashed = self._answer(twin, call, graph, src, dst, at, **SQUASHED_MEAN)
+        days = self._answer(twin, call, graph, src, dst, at, **DAYS_MEDIAN)
         return (squashed + squash(days.astype(np.float64))) / 2
 
-    def _answer(
-        self, twin: Any, call: str, graph: TemporalGraph, src: Ints, dst: Ints, at: Days, **unit: str
-    ) -> Answers:
-        """Ask one call, and look at what comes back: (n,) numbers, or (2 n, D) for `embed` of both ends."""
+    def _answer(self, twin: Any, call: str, graph: TemporalGraph, src: Ints, dst: Ints, at: Days, **way: str) -> Answer:
+        """Ask one call, and check the answer: (n,) numbers, or (2 n, D) for `embed` of both ends."""
         try:
             if call == "embed":
                 answer = twin.embed(
@@ -213,29 +215,29 @@ class _Auditor:
                 )
             else:
                 answer = getattr(twin, call)(
-                    NodeNumbers(src.copy()), NodeNumbers(dst.copy()), at.copy(), graph=graph, **unit
+                    NodeNumbers(src.copy()), NodeNumbers(dst.copy()), at.copy(), graph=graph, **way
                 )
-            array: Answers = np.asarray(answer.detach().cpu() if hasattr(answer, "detach") else answer)
+            array: Answer = np.asarray(answer.detach().cpu() if hasattr(answer, "detach") else answer)
         except (TadgeError, MemoryError):
             raise
         except Exception as error:
             found = f"{type(error).__name__}: {error}"
             raise InputError("cannot answer", found=found, where=f"{self.name}.{call}") from error
-        _look(array, f"{self.name}.{call}", src.size, call == "embed")
+        _check_answer(array, f"{self.name}.{call}", src.size, call == "embed")
         return array
 
     def _answers(
         self, asked: list[Questions], world: World, step: Step, reverse: bool = False
-    ) -> Iterator[tuple[int, dict[str, Answers | TadgeError]]]:
+    ) -> Iterator[tuple[int, dict[str, Answer | TadgeError]]]:
         """Ask all questions in one world; give the answers, or the complaints, with the number of the questions."""
         twin = self._twin()
         numbers = range(len(asked))
         for number in reversed(numbers) if reverse else numbers:
-            one, answers = asked[number], dict[str, Answers | TadgeError]()
-            graph = world(self.graph, one.cut, self._rng(world.__name__, number))
+            questions, answers = asked[number], dict[str, Answer | TadgeError]()
+            graph = world(self.graph, questions.cut, self._rng(world.__name__, number))
             for call in self.calls:
                 try:
-                    answers[call] = self._ask(twin, call, graph, one.src, one.dst, one.at)
+                    answers[call] = self._ask(twin, call, graph, questions.src, questions.dst, questions.at)
                 except TadgeError as error:
                     answers[call] = error
             yield number, answers
@@ -243,10 +245,10 @@ class _Auditor:
 
     # -- the same in two worlds ---------------------------------------------------------------------------------------
 
-    def _known(self, asked: list[Questions], step: Step) -> list[dict[str, Answers]]:
+    def _known(self, asked: list[Questions], step: Step) -> list[dict[str, Answer]]:
         """Ask all questions with everything there; complain where one cannot be answered."""
-        known: list[dict[str, Answers]] = []
-        for _, answers in self._answers(asked, worlds.whole, step):
+        known: list[dict[str, Answer]] = []
+        for _, answers in self._answers(asked, worlds.unchanged, step):
             known.append({})
             for call, answer in answers.items():
                 if isinstance(answer, TadgeError):
@@ -258,54 +260,62 @@ class _Auditor:
         self,
         check: str,
         asked: list[Questions],
-        known: list[dict[str, Answers]],
+        known: list[dict[str, Answer]],
         ways: Sequence[tuple[str, World]],
         step: Step,
     ) -> None:
-        """Ask all questions in other worlds, and compare with what was answered with everything there."""
-        tallies = {call: Tally() for call in self.calls}
+        """Ask all questions in other worlds, and compare with the answers with everything there."""
+        tallies = {call: CheckTally() for call in self.calls}
         for words, world in ways:
             for number, answers in self._answers(asked, world, step, reverse=check == ORDER):
                 for call, answer in answers.items():
                     self._compare(tallies[call], call, asked[number], known[number][call], answer, words)
         for call, tally in tallies.items():
-            said = tally.said or "every answer is the same"
-            self.findings.append(Finding(check, call, not tally.said, tally.comparisons, tally.largest, said))
+            message = tally.message or "every answer is the same"
+            self.findings.append(Finding(check, call, not tally.message, tally.comparisons, tally.largest, message))
 
     def _compare(
-        self, tally: Tally, call: str, one: Questions, known: Answers, found: Answers | TadgeError, words: str
+        self,
+        tally: CheckTally,
+        call: str,
+        questions: Questions,
+        known: Answer,
+        answer: Answer | TadgeError,
+        words: str,
     ) -> None:
-        tally.comparisons += one.src.size
-        if isinstance(found, TadgeError) or known.shape != found.shape:
-            trouble = found if isinstance(found, TadgeError) else f"an answer of shape {found.shape}, not {known.shape}"
-            tally.add(math.inf, f"cut {one.told}: it answers with all events there, but {words}: {trouble}")
+        tally.comparisons += questions.src.size
+        if isinstance(answer, TadgeError) or known.shape != answer.shape:
+            trouble = str(answer)
+            if not isinstance(answer, TadgeError):
+                trouble = f"an answer of shape {answer.shape}, not {known.shape}"
+            tally.add(math.inf, f"cut {questions.label}: it answers with all events there, but {words}: {trouble}")
             return
-        same = known == found
+        same = known == answer
         if same.all():
             return
         with np.errstate(invalid="ignore"):
-            gap = np.where(same, 0.0, np.abs(known.astype(np.float64) - found.astype(np.float64)))
+            gap = np.where(same, 0.0, np.abs(known.astype(np.float64) - answer.astype(np.float64)))
         gap = gap.reshape(len(gap), -1)
         row, place = np.unravel_index(int(np.argmax(gap)), gap.shape)
         largest = float(gap[row, place])
-        said = ""
-        if largest > self.tolerance and not tally.said:
-            one_value, other = (float(each.reshape(gap.shape)[row, place]) for each in (known, found))
-            said = self._sentence(call, one, int(row), one_value, other, words)
-        tally.add(largest, said)
+        message = ""
+        if largest > self.tolerance and not tally.message:
+            values = (float(array.reshape(gap.shape)[row, place]) for array in (known, answer))
+            message = self._sentence(call, questions, int(row), *values, words=words)
+        tally.add(largest, message)
 
-    def _sentence(self, call: str, one: Questions, row: int, known: float, found: float, words: str) -> str:
-        """Tell one difference: the cut, the question and both answers."""
-        digits = 6 if f"{known:.6g}" != f"{found:.6g}" else 17
-        at, ids = float(one.at[row % one.at.size]), self.graph.ids
-        when = date_text(at, self.graph.clock) if at < one.cut else one.told
+    def _sentence(self, call: str, questions: Questions, row: int, known: float, answer: float, *, words: str) -> str:
+        """Describe one difference: the cut, the question and both answers."""
+        digits = 6 if f"{known:.6g}" != f"{answer:.6g}" else 17
+        at, ids = float(questions.at[row % questions.at.size]), self.graph.ids
+        when = date_text(at, self.graph.clock) if at < questions.cut else questions.label
         if call == "embed":
-            asked = f"a number in the vector of {_shown(ids[np.concatenate([one.src, one.dst])[row]])}"
+            asked = f"a number in the vector of {_shown(ids[np.concatenate([questions.src, questions.dst])[row]])}"
         else:
             what = "score" if call == "score_links" else "squashed ToE"
-            asked = f"the {what} of {_shown(ids[one.src[row]])} -> {_shown(ids[one.dst[row]])}"
-        answers = f"{known:.{digits}g} with all events there, but {found:.{digits}g} {words}"
-        return f"cut {one.told}: {asked} as of {when} is {answers}"
+            asked = f"the {what} of {_shown(ids[questions.src[row]])} -> {_shown(ids[questions.dst[row]])}"
+        answers = f"{known:.{digits}g} with all events there, but {answer:.{digits}g} {words}"
+        return f"cut {questions.label}: {asked} as of {when} is {answers}"
 
     # -- a planted future ---------------------------------------------------------------------------------------------
 
@@ -326,7 +336,7 @@ class _Auditor:
             step()
         return [self._canary(call, wins[call], losses[call], self.queries * moments.size) for call in calls]
 
-    def _both(self, twin: Any, call: str, canary: Canary) -> tuple[Answers, Answers]:
+    def _both(self, twin: Any, call: str, canary: Canary) -> tuple[Answer, Answer]:
         """Ask for what was planted and for what was not; vectors are compared by their product with the source's."""
         count = canary.src.size
         src, dst = np.tile(canary.src, 2), np.concatenate([canary.ahead, canary.behind])
@@ -336,27 +346,21 @@ class _Auditor:
         return answer[:count], answer[count:]
 
     def _canary(self, call: str, wins: int, losses: int, asked: int) -> Finding:
-        passed = coin(wins, losses) >= FALSE_ALARM / len(self.calls)
+        p_value = binomtest(wins, wins + losses).pvalue if wins + losses else 1.0
+        passed = bool(p_value >= FALSE_ALARM / len(self.calls))
         auc = 0.5 + (wins - losses) / (2 * asked)
         planted = "the longer of two planted ToEs" if call == "predict_toe" else "what was planted after the cut"
-        said = f"{planted} is ahead in {wins:,} and behind in {losses:,} of {asked:,} pairs (AUC {auc:.3f})"
-        said += " as it is by chance" if passed else ", which chance cannot do"
-        return Finding(CANARY, call, passed, asked, abs(auc - 0.5), said)
+        message = f"{planted} is ahead in {wins:,} and behind in {losses:,} of {asked:,} pairs (AUC {auc:.3f})"
+        message += " as it is by chance" if passed else ", which chance cannot do"
+        return Finding(CANARY, call, passed, asked, abs(auc - 0.5), message)
 
 
 def _shown(node_id: Any) -> str:
     return repr(node_id if isinstance(node_id, str) else int(node_id))
 
 
-def _takes(function: Callable[..., Any], name: str) -> bool:
-    try:
-        return name in signature(function).parameters
-    except (TypeError, ValueError):
-        return False
-
-
-def _look(array: Answers, where: str, count: int, vectors: bool) -> None:
-    """Complain about answers of the wrong shape, and about those that are not numbers."""
+def _check_answer(array: Answer, where: str, count: int, vectors: bool) -> None:
+    """Complain about an answer of the wrong shape, or with NaN in it."""
     fits = array.ndim == 2 and len(array) == 2 * count if vectors else array.shape == (count,)
     if not fits or array.dtype.kind not in "fiub":
         expected = f"({2 * count}, D) numbers" if vectors else f"({count},) numbers"
@@ -368,18 +372,6 @@ def _look(array: Answers, where: str, count: int, vectors: bool) -> None:
         raise InputError("answers that are not numbers", expected="numbers", found=found, where=where)
 
 
-def coin(wins: int, losses: int) -> float:
-    """Give the probability that a fair coin is at least as far from even, exactly."""
-    total, less = wins + losses, min(wins, losses)
-    if 2 * less >= total - 1:
-        return 1.0
-    ways = term = 1
-    for heads in range(1, less + 1):
-        term = term * (total - heads + 1) // heads
-        ways += term
-    return math.exp(math.log(2 * ways) - total * math.log(2))
-
-
 def _check_training(train: TemporalGraph, graph: TemporalGraph, test_from: float) -> Finding:
     """Look for the test period's events among those that a method was fitted to."""
     late = np.flatnonzero(train.time >= test_from)
@@ -389,11 +381,10 @@ def _check_training(train: TemporalGraph, graph: TemporalGraph, test_from: float
     test = set(_events(graph, np.flatnonzero(graph.time >= test_from)))
     events = _events(train, late)
     src, dst, at = events[0]
-    said = (
-        f"it was fitted to {late.size:,} events at or after {when}, {sum(each in test for each in events):,} of them "
-    )
-    said += f"events of the test period; the first is {src!r} -> {dst!r} at {date_text(at, graph.clock)}"
-    return Finding(TRAINING, "fit", False, train.num_events, float(late.size), said)
+    of_test = sum(event in test for event in events)
+    message = f"it was fitted to {late.size:,} events at or after {when}, {of_test:,} of them events of the test period"
+    message += f"; the first is {src!r} -> {dst!r} at {date_text(at, graph.clock)}"
+    return Finding(TRAINING, "fit", False, train.num_events, float(late.size), message)
 
 
 def _events(graph: TemporalGraph, numbers: Ints) -> list[tuple[Any, Any, float]]:

@@ -1,4 +1,4 @@
-"""What an audit found: one finding for every check of every call, and a report of them all."""
+"""Results of an audit: one finding for every check of every call, and a report of them all."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Finding:
-    """Say how one check of one call went.
+    """Hold how one check of one call went.
 
     Attributes:
         check: what was checked.
@@ -18,7 +18,7 @@ class Finding:
         passed: whether all is well.
         comparisons: how many answers were compared, pairs ranked or events looked up.
         largest: the largest difference between two answers; for the canary how far the AUC is from 1/2.
-        said: one sentence; for a failure with the first case of it.
+        message: one sentence; for a failure with the first case of it.
     """
 
     check: str
@@ -26,12 +26,12 @@ class Finding:
     passed: bool
     comparisons: int
     largest: float
-    said: str
+    message: str
 
 
 @dataclass(frozen=True)
 class AuditReport:
-    """Hold what an audit found.
+    """Hold all findings of an audit.
 
     Attributes:
         method: the method's name.
@@ -60,18 +60,18 @@ class AuditReport:
     @property
     def passed(self) -> bool:
         """Tell whether every check passed."""
-        return all(one.passed for one in self.findings)
+        return all(finding.passed for finding in self.findings)
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values, ready for JSON; a difference that is not finite is None."""
-        found = {"method": self.method, "passed": self.passed, **asdict(self)}
-        for one in found["findings"]:
-            one["largest"] = one["largest"] if math.isfinite(one["largest"]) else None
-        return found
+        report = {"method": self.method, "passed": self.passed, **asdict(self)}
+        for finding in report["findings"]:
+            finding["largest"] = finding["largest"] if math.isfinite(finding["largest"]) else None
+        return report
 
     def headline(self) -> str:
         """Say the outcome in a line."""
-        failed = sum(not one.passed for one in self.findings)
+        failed = sum(not finding.passed for finding in self.findings)
         if failed:
             return f"FAILED: {self.method} does not keep to the past: {failed} of {len(self.findings)} checks failed"
         return f"passed: nothing that comes later changes an answer of {self.method}"
@@ -79,21 +79,24 @@ class AuditReport:
     def __str__(self) -> str:
         lines = [self.headline(), f"{self.cuts:,} cuts, {self.queries:,} questions at each, seed {self.seed}", ""]
         lines.append(f"{'':8}{'check':25}{'asked':13}{'compared':>10}  largest difference")
-        for one in self.findings:
-            state = "passed" if one.passed else "FAILED"
-            lines.append(f"{state:8}{one.check:25}{one.call:13}{one.comparisons:>10,}  {one.largest:.3g}")
-        told = [f"{one.check}, {one.call}: {one.said}" for one in self.findings if not one.passed]
-        return "\n".join(lines + [""] * bool(told) + told + [""] * bool(self.notes) + self.notes)
+        for finding in self.findings:
+            state = "passed" if finding.passed else "FAILED"
+            figures = f"{finding.comparisons:>10,}  {finding.largest:.3g}"
+            lines.append(f"{state:8}{finding.check:25}{finding.call:13}{figures}")
+        failures = [
+            f"{finding.check}, {finding.call}: {finding.message}" for finding in self.findings if not finding.passed
+        ]
+        return "\n".join(lines + [""] * bool(failures) + failures + [""] * bool(self.notes) + self.notes)
 
 
 @dataclass
-class Tally:
+class CheckTally:
     """Count the comparisons of one check of one call, and keep the first failure."""
 
     comparisons: int = 0
     largest: float = 0.0
-    said: str = ""
+    message: str = ""
 
-    def add(self, gap: float, said: str) -> None:
-        """Take note of a difference, and of what there is to say about it."""
-        self.largest, self.said = max(self.largest, gap), self.said or said
+    def add(self, gap: float, message: str) -> None:
+        """Take note of a difference, and of the sentence about it where it is a failure."""
+        self.largest, self.message = max(self.largest, gap), self.message or message

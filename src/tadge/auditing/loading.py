@@ -11,44 +11,47 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from tadge.baselines import BASELINES, make
 from tadge.errors import ConfigError, InputError, TadgeError
+from tadge.evaluation.models import load_models
 from tadge.graph.graph import TemporalGraph
-from tadge.protocols import CALLS, name_of
+from tadge.protocols import Answerer, name_of, supports
 from tadge.units import date_text
 
-SHARE = 0.7  # of the events, the first ones: what a method that is not fitted yet is fitted to
+TRAIN_FRACTION = 0.7  # of the events, the first ones: what a method that is not fitted yet is fitted to
 
 
-def find_method(
+def find_methods(
     what: str, graph: TemporalGraph, *, until: float | None = None, seed: int = 0, fit: bool = True
-) -> tuple[Any, TemporalGraph | None]:
-    """Find a method, and fit it where it is not fitted; return it, and the events it was fitted to here, or None.
+) -> list[tuple[Any, TemporalGraph | None]]:
+    """Find a method and fit it where it is not fitted; several where a folder holds several estimators.
 
     Args:
-        what: the folder of a fitted TADGE; the name of a baseline; `file.py:name` or `package.module:name` for a method
-            of one's own, or for a class or function that gives one when called without arguments.
+        what: the folder of fitted estimators; the name of a baseline; `file.py:name` or `package.module:name` for a
+            method of one's own, or for a class or function that gives one when called without arguments.
         graph: the whole history; a method is fitted to the first 70% of its events.
         until: a moment, in days; a method is fitted to nothing from there on.
         seed: of the baseline.
         fit: call `fit` of a method of one's own, where it has one.
+
+    Returns:
+        Each method, with the events that it was fitted to here, or None.
     """
     if Path(what).is_dir():
-        from tadge.embedding.estimator import TADGE
-
-        return TADGE.load(what), None
+        return [(model, None) for model in load_models(what)]
     if ":" in what:
         method = _own(what)
-        if not (fit and callable(getattr(method, "fit", None))):
-            return method, None
+        if not (fit and supports(method, "fit")):
+            return [(method, None)]
     else:
         method = _baseline(what, seed)
     train = _first_part(graph, until)
     fitted = _run(lambda: method.fit(train), f"{name_of(method)}.fit")
-    return (fitted if any(hasattr(fitted, call) for call in CALLS) else method), train
+    return [(fitted if isinstance(fitted, Answerer) else method, train)]
 
 
 def _first_part(graph: TemporalGraph, until: float | None) -> TemporalGraph:
-    end = float(graph.time[min(round(graph.num_events * SHARE), graph.num_events - 1)])
+    end = float(graph.time[min(round(graph.num_events * TRAIN_FRACTION), graph.num_events - 1)])
     end = end if until is None else min(end, until)
     train = graph.before(end)
     if not train.num_events:
@@ -58,8 +61,6 @@ def _first_part(graph: TemporalGraph, until: float | None) -> TemporalGraph:
 
 
 def _baseline(name: str, seed: int) -> Any:
-    from tadge.baselines import BASELINES, make
-
     try:
         return make(name, seed)
     except ConfigError as error:
@@ -70,15 +71,15 @@ def _baseline(name: str, seed: int) -> Any:
 def _own(what: str) -> Any:
     """Import a user's object, and call it where it only makes a method."""
     place, _, name = what.rpartition(":")
-    found: Any = _import(place, what)
+    target: Any = _import(place, what)
     for part in name.split("."):
-        if not hasattr(found, part):
-            names = [each for each in vars(found) if not each.startswith("_")]
+        if not hasattr(target, part):
+            names = [listed for listed in vars(target) if not listed.startswith("_")]
             expected = f"one of {', '.join(names[:20])}" if names else "a name in it"
             raise InputError("there is no such name", expected=expected, found=repr(name), where=place)
-        found = getattr(found, part)
-    makes = isclass(found) or (callable(found) and not any(hasattr(found, call) for call in CALLS))
-    return _run(found, what) if makes else found
+        target = getattr(target, part)
+    makes = isclass(target) or (callable(target) and not isinstance(target, Answerer))
+    return _run(target, what) if makes else target
 
 
 def _import(place: str, what: str) -> ModuleType:

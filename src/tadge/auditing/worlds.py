@@ -25,14 +25,14 @@ class Questions:
 
     Attributes:
         cut: the moment after which worlds differ, in days.
-        told: the cut, for people.
+        label: the cut, for people.
         src: node numbers.
         dst: node numbers.
         at: moments at or before the cut.
     """
 
     cut: float
-    told: str
+    label: str
     src: Ints
     dst: Ints
     at: Days
@@ -61,8 +61,8 @@ class Canary:
 
 
 def choose_times(graph: TemporalGraph, count: int, rng: np.random.Generator, tied: float, skip: slice) -> Days:
-    """Choose distinct times of events, ascending: at most `count`, a share `tied` of them with several events."""
-    times, events = (each[skip] for each in np.unique(graph.time, return_counts=True))
+    """Choose distinct times of events, ascending: at most `count`, a fraction `tied` of them with several events."""
+    times, events = (column[skip] for column in np.unique(graph.time, return_counts=True))
     order = np.argsort(rng.exponential(size=times.size) / events)  # times of many events tend to come first
     several = order[events[order] > 1][: round(count * tied)]
     rest = order[~np.isin(order, several)][: count - several.size]
@@ -119,17 +119,17 @@ def random_ends(graph: TemporalGraph, count: int, rng: np.random.Generator) -> t
 # -- worlds that are the same until the cut ---------------------------------------------------------------------------
 
 
-def whole(graph: TemporalGraph, cut: float, rng: np.random.Generator) -> TemporalGraph:
+def unchanged(graph: TemporalGraph, cut: float, rng: np.random.Generator) -> TemporalGraph:
     """Leave everything as it is, in a graph that nobody has seen yet."""
     return replace(graph)
 
 
-def view(graph: TemporalGraph, cut: float, rng: np.random.Generator) -> TemporalGraph:
+def future_removed_view(graph: TemporalGraph, cut: float, rng: np.random.Generator) -> TemporalGraph:
     """Delete what is later, as a view."""
     return graph.before(float(np.nextafter(cut, np.inf)))
 
 
-def anew(graph: TemporalGraph, cut: float, rng: np.random.Generator) -> TemporalGraph:
+def future_removed_rebuilt(graph: TemporalGraph, cut: float, rng: np.random.Generator) -> TemporalGraph:
     """Delete what is later, as a graph of the events that remain."""
     return without_events(graph, graph.time <= cut)[0]
 
@@ -196,12 +196,10 @@ def plant_toe(graph: TemporalGraph, cut: float, count: int, rng: np.random.Gener
     joins = np.full(2 * count, cut + step)
     soon = np.tile(cut + step * np.arange(2.0, 2.0 + REPEATS), count)
     late = np.tile(cut + FAR * span * np.arange(1.0, 1.0 + REPEATS), count)
-    targets, (others, anyone) = np.concatenate([ahead, behind]), random_ends(graph, 2 * count, rng)
-    first = (
-        (others, targets) if graph.bipartite else (targets, anyone)
-    )  # where targets never act, a link makes them join
-    sources, one, other = (np.repeat(each, REPEATS) for each in (src, ahead, behind))
-    ends = np.concatenate([first[0], sources, sources]), np.concatenate([first[1], other, one])
+    targets, (sources, anyone) = np.concatenate([ahead, behind]), random_ends(graph, 2 * count, rng)
+    joining = (sources, targets) if graph.bipartite else (targets, anyone)  # where targets never act, a link joins them
+    actors, late_ends, soon_ends = (np.repeat(nodes, REPEATS) for nodes in (src, ahead, behind))
+    ends = np.concatenate([joining[0], actors, actors]), np.concatenate([joining[1], soon_ends, late_ends])
     return Canary(_with_future(graph, cut, *ends, np.concatenate([joins, soon, late]), rng), *(cut, src, ahead, behind))
 
 

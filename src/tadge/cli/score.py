@@ -164,37 +164,39 @@ def audit(
     Example: tadge audit my_method.py:MyMethod edges.csv
     """
     from tadge.auditing.audit import audit as run_audit
-    from tadge.auditing.loading import find_method
+    from tadge.auditing.loading import find_methods
     from tadge.units import moment
 
     graph, _, _ = read_graph(file, reading, quiet)
     begin = moment_of(test_from)
     until = None if begin is None else moment(begin, graph.clock)
-    method, train = find_method(what, graph, until=until, seed=seed, fit=fit)
-    if until is None and train is not None:
-        until = float(graph.time[train.num_events])
-    report = run_audit(
-        *(method, graph),
-        cuts=cuts,
-        queries=queries,
-        seed=seed,
-        tolerance=tolerance,
-        calls=names_of(calls),
-        train=train,
-        test_from=until,
-        progress=not quiet,
-    )
+    reports = [
+        run_audit(
+            *(method, graph),
+            cuts=cuts,
+            queries=queries,
+            seed=seed,
+            tolerance=tolerance,
+            calls=names_of(calls),
+            train=train,
+            test_from=float(graph.time[train.num_events]) if until is None and train is not None else until,
+            progress=not quiet,
+        )
+        for method, train in find_methods(what, graph, until=until, seed=seed, fit=fit)
+    ]
     if as_json:
-        print_json(report.to_dict())
+        records = [report.to_dict() for report in reports]
+        print_json(records if len(records) > 1 else records[0])
     else:
         from rich.console import Console
         from rich.text import Text
 
-        text = Text(str(report))
+        text = Text("\n\n".join(map(str, reports)))
         text.highlight_words(["FAILED"], "bold red")
         text.highlight_words(["passed"], "green")
         Console().print(text, soft_wrap=True)
-    if not report.passed:
-        if as_json:
-            print(report.headline(), file=sys.stderr)
+    failed = [report for report in reports if not report.passed]
+    if failed and as_json:
+        print("\n".join(report.headline() for report in failed), file=sys.stderr)
+    if failed:
         raise typer.Exit(LOOKS_AHEAD)
