@@ -27,6 +27,7 @@ PUBLIC = {
     "Walks",
     "__version__",
     "audit",
+    "baselines",
     "datasets",
     "evaluate",
     "uncut_length_distribution",
@@ -46,6 +47,7 @@ PUBLIC = {
     "to_pyg",
     "walk_probabilities",
     "write_events",
+    "write_vectors",
     "write_walks",
 }
 
