@@ -25,8 +25,8 @@ import tadge
 
 PAST = 0.85
 QUICK_NETWORK = tadge.NetworkConfig(dim=64, heads=2, blocks=2)
-QUICK_TRAINING = tadge.TrainConfig(epochs=15, lr=2e-3, batch_size=100)
-QUICK_FORECASTS = tadge.ForecastConfig(steps=100)  # of links, which are not asked about here
+QUICK_TRAINING = tadge.TrainConfig(epochs=12, lr=2e-3, batch_size=100)
+QUICK_FORECASTS = tadge.ForecastConfig(steps=100, trees=150)
 
 
 def rmse(predicted: np.ndarray, truth: np.ndarray) -> float:
@@ -148,7 +148,7 @@ def main() -> None:
     forecasters = {"Forecaster": forecaster, "Forecaster, shuffled times": untimed}
     embedders = {"TADGE": model, "TADGE, shuffled times": tadge.TADGE(**networks, seed=seed).fit(control)}
 
-    node = int(np.argmax(past.degree))
+    node = past.ids[np.argmax(past.degree)]  # of this forum, ids are node numbers
     near = [(str(name), f"{cosine:.3f}", str(known.labels[name])) for name, cosine in model.similar(node, 5)]
     title = f"Nearest to node {node} (community {known.labels[node]})"
     verdicts = []
