@@ -22,16 +22,17 @@ from typing import Any
 
 import numpy as np
 import torch
-from tadge.embedding.precision import faster_precision
 
 from tadge import TADGE, NetworkConfig, TrainConfig, WalkConfig, datasets, sample_walks, synthetic
 from tadge.embedding.batches import Sequences
-from tadge.embedding.loop import Trainer, peak_memory_mb
+from tadge.embedding.device import faster_precision
+from tadge.embedding.loop import Trainer
 from tadge.embedding.memory import estimate
 from tadge.embedding.source import WalkSource
 from tadge.embedding.table import EmbeddingTable
 from tadge.errors import DatasetError
 from tadge.graph import TemporalGraph
+from tadge.machine import peak_memory_mb
 from tadge.network.training_model import Batch, TrainingModel
 
 SETTINGS = (  # the paper's: data, heads, blocks, most nodes, batch, goal against bfloat16
@@ -98,7 +99,7 @@ def useful_flops(batch: Batch, model: NetworkConfig) -> float:
     lstm = 9 * dim**2 * (rows + walks * (model.queries == "next"))
     encoder = blocks * (rows * (project + feed) + attend)
     decoder = blocks * (rows * (project + feed) + attend) + rows * (inner - dim) * inner  # the first has wide queries
-    queries = rows * project + attend
+    queries = (rows * project + attend) * (model.queries == "next")
     structure = rows * (project + feed + 2 * inner * batch.windows.shape[1]) * model.structure
     fusion = 2 * rows * dim**2
     candidates, edges = len(batch.rows) - 2, len(packing.edges)
@@ -186,11 +187,11 @@ def measure_scale(say: Callable[..., None], quick: bool) -> None:
 def measure_embed(say: Callable[..., None], quick: bool) -> None:
     """Compare embedding with training, walks per second."""
     graph, name = read("bitcoin-otc")
-    model = TADGE(train=TrainConfig(epochs=1, init="random"))
+    model = TADGE(train_config=TrainConfig(epochs=1, init="random"))
     began = time.perf_counter()
     model.fit(graph, progress=False)
     trained = model.history_[0]["walks_per_second"]
-    model.embed(nodes=[0])
+    model.embed(nodes=graph.ids[:1])
     began = time.perf_counter()
     vectors = model.embed(latest=1)
     alone = len(vectors) / (time.perf_counter() - began)
