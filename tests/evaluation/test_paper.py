@@ -13,7 +13,7 @@ from sklearn.metrics.pairwise import cosine_similarity
 import tadge
 from answering import Broken, Constant, Places
 from small import forum, network, training, walking
-from tadge import TADGE, datasets
+from tadge import TADGE, ForecastConfig, Forecaster, datasets
 from tadge.baselines import make
 from tadge.config import WalkConfig
 from tadge.errors import DatasetError, InputError
@@ -410,6 +410,34 @@ def test_one_fitted_to_another_graph_is_refused(fitted):
         paper(seen, forum())
     with pytest.raises(InputError, match=words):
         paper(fitted, forum(), seed=1)  # another split
+
+
+def test_a_forecaster_takes_part_as_baselines_do(judged):
+    """Links as of the end of training, ToE as of the joining; its threshold is chosen where it has not learned."""
+    graph, config = forum(), ForecastConfig(steps=20, trees=5, leaf_samples=5)
+    models = [Forecaster(config, seed=3), small_model()]
+    result = paper(models, graph, methods=["mean", "EdgeBank"], labels=parity(graph))
+    for task in result.tasks:
+        assert result.rows(task)[:2] == ["Forecaster", MODEL]
+    assert set(result.methods["Forecaster"]) == {"toe", "edges", "time-aware edges"}
+    assert result.methods[MODEL] == judged.methods[MODEL]
+    assert PER_NODE.format("Forecaster") not in result.kinds
+    assert {each["rival"] for each in result.comparisons if each["model"] == "Forecaster"} == {
+        *("mean", "EdgeBank", "Forecaster, times shuffled")
+    }
+    plan = plan_of(graph, walking())
+    fitted = Forecaster(config, seed=3).fit(plan.split.train_graph, progress=False)
+    edges, options = plan.test, {"unit": "squashed", "statistic": "mean"}
+    pairs = tadge.NodeNumbers(edges.src), tadge.NodeNumbers(edges.dst), edges.joined
+    errors = fitted.predict_toe(*pairs, graph=graph, **options) - squash(edges.toe)
+    assert value(result, "Forecaster", "toe", "rmse") == pytest.approx(np.sqrt(np.mean(errors**2)))
+    again = paper([fitted, small_model()], graph, tasks=("toe", "links"), control=False)
+    assert {task: again.methods["Forecaster"][task] for task in ("toe", "edges")} == {
+        task: result.methods["Forecaster"][task] for task in ("toe", "edges")
+    }
+    other = Forecaster(config).fit(graph, progress=False)
+    with pytest.raises(InputError, match="models: Forecaster may have seen the test walks"):
+        paper([small_model(), other], graph)
 
 
 def test_the_control_learns_from_as_many_walks_of_shuffled_times(monkeypatch):

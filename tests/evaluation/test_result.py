@@ -125,6 +125,14 @@ def test_the_terminal_shows_the_best_in_bold():
     assert "*" not in shown
 
 
+def test_notebooks_show_the_tables():
+    html = made()._repr_html_()
+    assert html.startswith("<pre") and html.endswith("</pre>")
+    assert 'font-weight: bold">0.500</span>' in html
+    assert "Forecaster loses to last act on links (random)" in html
+    assert "<script" not in html
+
+
 # -- files ------------------------------------------------------------------------------------------------------------
 
 

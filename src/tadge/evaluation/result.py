@@ -14,7 +14,7 @@ import numpy as np
 from tadge.arrays import Flags
 from tadge.errors import InputError
 from tadge.evaluation.figures import Figure, Measured, label, number, outcome, smaller_is_better, summarise
-from tadge.evaluation.table import as_tables, as_text
+from tadge.evaluation.table import as_html, as_tables, as_text
 from tadge.storage.atomic import atomic_file
 
 if TYPE_CHECKING:
@@ -173,6 +173,10 @@ class Result:
 
     def __rich__(self) -> RenderableType:
         return self.render()
+
+    def _repr_html_(self) -> str:
+        """Show the tables in a notebook."""
+        return as_html(self)
 
     def render(self) -> RenderableType:
         """Lay everything out as tables for a terminal, the best in bold."""

@@ -1,4 +1,4 @@
-"""Results as tables: for a terminal, and as plain text."""
+"""Results as tables: for a terminal, as plain text, and for a notebook."""
 
 from __future__ import annotations
 
@@ -69,6 +69,13 @@ def as_text(result: Tabular) -> str:
     console.print(as_tables(result, bold=False), highlight=False)
     text: str = console.file.getvalue()  # type: ignore[attr-defined]
     return "\n".join(line.rstrip() for line in text.splitlines())
+
+
+def as_html(result: Tabular) -> str:
+    """Write a result as HTML, for notebooks."""
+    console = Console(file=StringIO(), width=WIDE, record=True, force_jupyter=False, legacy_windows=False)
+    console.print(as_tables(result), highlight=False)
+    return console.export_html(inline_styles=True, code_format='<pre style="line-height: normal">{code}</pre>')
 
 
 def _head(result: Tabular) -> str:
