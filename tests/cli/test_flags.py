@@ -64,3 +64,18 @@ def test_no_two_options_of_a_command_have_one_name():
     ).parameters
     assert {"src", "steps"} <= parameters.keys()
     assert parameters["steps"].default == tadge.ForecastConfig().steps
+
+
+def test_every_command_shows_an_example():
+    import typer
+
+    from tadge.cli import app
+
+    groups = [typer.main.get_command(app)]
+    commands = {}
+    while groups:
+        for name, command in groups.pop().commands.items():
+            (groups.append(command) if hasattr(command, "commands") else commands.update({name: command}))
+    assert {"info", "fit", "embed", "evaluate", "audit", "list"} <= commands.keys()
+    for name, command in commands.items():
+        assert "Example: tadge " in command.help, name

@@ -23,20 +23,20 @@ app.add_typer(datasets_app, name="datasets")
 def info(file: EventsFile, reading: ReadOptions, as_json: AsJson = False, quiet: Quiet = False) -> None:
     """Show what a file of timed links holds: Table 1's row, the histogram of ToE, and what looks odd.
 
-    Columns, header, delimiter, ids and time unit are found; say them where the guess is wrong.
+    Columns, header, delimiter, ids and time unit are found; give them where what was found is wrong.
 
     Example: tadge info edges.csv --time when --unit ms
     """
-    from tadge.report.info import render, summary
+    from tadge.report.info import graph_summary, graph_tables
 
     graph, report, classes = read_graph(file, reading, quiet)
-    figures = summary(graph, report, classes)
+    figures = graph_summary(graph, report, classes)
     if as_json:
         print_json(figures)
         return
     from rich.console import Console
 
-    Console().print(render(figures))
+    Console().print(graph_tables(figures))
 
 
 @command()
@@ -106,25 +106,28 @@ def synth(
         sizes = {"events": made.graph.num_events, "nodes": made.graph.num_nodes}
         print_json({**paths, **sizes, "seed": seed, "toe_rmse": dataclasses.asdict(toe), "best_link_mrr": links})
         return
-    said = [f"{out or 'stdout'}: {made.graph.num_events:,} events of {made.graph.num_nodes:,} nodes, seed {seed}"]
+    lines = [f"{out or 'stdout'}: {made.graph.num_events:,} events of {made.graph.num_nodes:,} nodes, seed {seed}"]
     if labels is not None:
-        said.append(f"{labels}: the community of each node")
-    said += [
+        lines.append(f"{labels}: the community of each node")
+    lines += [
         f"ToE error, RMSE in squashed days: at best {toe.floor:.4f} (the thread's pace known), {toe.history:.4f} from",
         f"the thread's past, {toe.community:.4f} from the community's mean, {toe.constant:.4f} from one constant",
         "Links: tadge.synthetic.best_link_mrr tells the best possible score; it takes minutes at this size"
         if links is None
         else f"Links, MRR against 100 random others: at best {links:.4f}",
     ]
-    print("\n".join(said), file=sys.stdout if out else sys.stderr)
+    print("\n".join(lines), file=sys.stdout if out else sys.stderr)
 
 
 @datasets_app.command("list")
 def datasets_list(as_json: AsJson = False) -> None:
-    """List the known data sets, and which of them are here."""
+    """List the known data sets, and which of them are here.
+
+    Example: tadge datasets list
+    """
     from tadge import datasets
 
-    rows = [datasets.as_dict(one) for one in datasets.list_datasets()]
+    rows = [datasets.as_dict(dataset) for dataset in datasets.list_datasets()]
     if as_json:
         print_json(rows)
         return
@@ -142,7 +145,10 @@ def datasets_list(as_json: AsJson = False) -> None:
 
 @datasets_app.command("get")
 def datasets_get(name: Annotated[str, typer.Argument(help="Name, as in the list.")], as_json: AsJson = False) -> None:
-    """Fetch a data set into the cache, checked by size and checksum."""
+    """Fetch a data set into the cache, checked by size and checksum.
+
+    Example: tadge datasets get bitcoin-otc
+    """
     from tadge import datasets
 
     place = datasets.get(name)
@@ -154,7 +160,10 @@ def datasets_get(name: Annotated[str, typer.Argument(help="Name, as in the list.
 
 @datasets_app.command("path")
 def datasets_path(name: Annotated[str, typer.Argument(help="Name, as in the list.")], as_json: AsJson = False) -> None:
-    """Print where a data set is: in the folder TADGE_DATA names, or in the cache."""
+    """Print where a data set is: in the folder TADGE_DATA names, or in the cache.
+
+    Example: tadge datasets path bitcoin-otc
+    """
     from tadge import datasets
 
     place = datasets.path(name)

@@ -135,7 +135,7 @@ def fit(
     """
     from tadge.embedding.estimator import TADGE
     from tadge.forecasting.estimator import Forecaster
-    from tadge.report.fit import answers, render, summary
+    from tadge.report.fit import fit_summary, training_table, who_answers_what
 
     if only not in (None, "vectors", "forecasts"):
         raise ConfigError("unknown choice", expected="vectors or forecasts", found=repr(only), where="only")
@@ -155,7 +155,7 @@ def fit(
     except KeyboardInterrupt:
         print("stopped; what was done is kept, and --resume goes on from here", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
-    report = summary(graph, out, tadge, forecaster)
+    report = fit_summary(graph, out, tadge, forecaster)
     if as_json:
         print_json(report)
     else:
@@ -163,8 +163,8 @@ def fit(
 
         console = Console()
         if tadge is not None:
-            console.print(render(report))
-        for line in answers(report):
+            console.print(training_table(report))
+        for line in who_answers_what(report):
             console.print(line, highlight=False, markup=False, soft_wrap=True)
     if tadge is not None and tadge.stopped_ == "interrupted":
         print("stopped; the best so far is kept, and --resume goes on from here", file=sys.stderr)

@@ -28,7 +28,9 @@ TRAINING_FIGURES = {
 }
 
 
-def summary(graph: TemporalGraph, folder: Path, tadge: TADGE | None, forecaster: Forecaster | None) -> dict[str, Any]:
+def fit_summary(
+    graph: TemporalGraph, folder: Path, tadge: TADGE | None, forecaster: Forecaster | None
+) -> dict[str, Any]:
     """Gather what was learned into a folder, as plain values; None for a model that was not asked for."""
     fitted = tadge if tadge is not None else forecaster
     return {
@@ -58,7 +60,7 @@ def _training(model: TADGE) -> dict[str, Any]:
     }
 
 
-def render(report: dict[str, Any]) -> Table:
+def training_table(report: dict[str, Any]) -> Table:
     """Lay out how TADGE was trained, of a summary, as a table."""
     vectors = report["vectors"]
     title = f"TADGE: {report['nodes']:,} nodes, {vectors['epochs']} epochs in {vectors['seconds']:,.0f} s"
@@ -78,7 +80,7 @@ def render(report: dict[str, Any]) -> Table:
     return table
 
 
-def answers(report: dict[str, Any]) -> list[str]:
+def who_answers_what(report: dict[str, Any]) -> list[str]:
     """Say in plain words which of the models in the folder answers what."""
     path, lines = report["path"], []
     if report["vectors"] is not None:

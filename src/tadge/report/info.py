@@ -25,7 +25,7 @@ BINS = (  # upper ends in days
 )
 
 
-def summary(graph: TemporalGraph, report: ReadReport | None = None, classes: int | None = None) -> dict[str, Any]:
+def graph_summary(graph: TemporalGraph, report: ReadReport | None = None, classes: int | None = None) -> dict[str, Any]:
     """Collect everything that is shown, ready for JSON.
 
     Args:
@@ -50,7 +50,7 @@ def toe_histogram(graph: TemporalGraph) -> dict[str, int]:
     return dict(zip((name for name, _ in BINS), counts.tolist(), strict=True))
 
 
-def render(figures: dict[str, Any]) -> Group:
+def graph_tables(figures: dict[str, Any]) -> Group:
     """Lay out the summary for a terminal; the reader's warnings are printed where the file is read."""
     from rich.console import Group
     from rich.table import Table
