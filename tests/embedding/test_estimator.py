@@ -447,7 +447,7 @@ def test_dates_need_a_calendar():
     ],
 )
 def test_an_unfitted_model_says_so(ask):
-    with pytest.raises(tadge.NotFittedError, match="the model is not fitted; call fit first") as caught:
+    with pytest.raises(tadge.NotFittedError, match="is not fitted; call fit first") as caught:
         ask(make())
     assert isinstance(caught.value, (ValueError, AttributeError))
     assert not Path("nowhere").exists()

@@ -12,7 +12,6 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
-from sklearn.base import BaseEstimator
 from torch import Tensor
 
 from tadge.arrays import Days, Ints, Vectors
@@ -27,20 +26,20 @@ from tadge.embedding.progress import TrainingBars
 from tadge.embedding.source import WalkSource
 from tadge.embedding.table import EmbeddingTable
 from tadge.embedding.toe_head import HEAD_PAIRS, apply_toe_head, learn_toe_head
-from tadge.errors import InputError, NotFittedError, TrainingError
+from tadge.errors import InputError, TrainingError
+from tadge.estimators import PairEstimator
 from tadge.features.pairs import timed_pairs
-from tadge.graph.chains import as_of_joining
 from tadge.graph.graph import TemporalGraph
-from tadge.graph.inputs import Moments, NodeIds, check_kind, match_ids, moments_of, node_numbers, one_node, pairs_of
+from tadge.graph.inputs import Moments, NodeIds, check_kind, match_ids, moments_of, node_numbers, one_node
 from tadge.graph.views import both_directions
 from tadge.machine import available_memory
 from tadge.network.training_model import TrainingModel
 from tadge.progress import Bars
-from tadge.protocols import Statistic, Unit, check_toe_question
+from tadge.protocols import Statistic
 from tadge.seeding import check_seed, seeded
 from tadge.storage.estimator_folder import estimator_parts, write_estimator
 from tadge.storage.folder import has_folder, one_writer, remove_kind
-from tadge.units import Moment, bounded_toe, squash
+from tadge.units import Moment
 from tadge.walks.sampler import Walks
 
 MAX_KEPT = 1 << 29  # numbers in the vectors that `prepare` keeps: 2 GB
@@ -48,7 +47,7 @@ KIND = "tadge"  # of its folder
 WALKS, NETWORK, TRAIN = WalkConfig(), NetworkConfig(), TrainConfig()
 
 
-class TADGE(BaseEstimator):  # type: ignore[misc]
+class TADGE(PairEstimator):
     """Embed the nodes of a temporal graph so that who connects, when, and how long it takes is kept.
 
     This is the paper's network and what follows from its vectors alone. Forecasts of pairs are better made by
@@ -243,7 +242,6 @@ class TADGE(BaseEstimator):  # type: ignore[misc]
         self.graph_, self.tasks_, self.table_ = graph, tasks.eval(), table
         self.precision_, self.history_ = precision, history
         self._views: WeakKeyDictionary[TemporalGraph, tuple[Ints, Vectors | None]] = WeakKeyDictionary()
-        self._largest_toe = float(squash(graph.toe_values().max(initial=0.0)))
 
     def about(self) -> dict[str, Any]:
         """Describe all options and the seed as plain values."""
@@ -258,9 +256,6 @@ class TADGE(BaseEstimator):  # type: ignore[misc]
     def _about_run(self, graph: TemporalGraph, walks: Walks | None) -> dict[str, Any]:
         given = None if walks is None else blake2b(walks.nodes.tobytes() + walks.tov.tobytes(), digest_size=12)
         return self.about() | {"graph": graph.fingerprint, "given walks": given and given.hexdigest()}
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "graph_")
 
     # -- answers ------------------------------------------------------------------------------------------------------
 
@@ -314,58 +309,13 @@ class TADGE(BaseEstimator):  # type: ignore[misc]
         projected = self.embed_walks(walks) @ self.tasks_.toe_weight.detach().cpu().numpy()  # (W, L)
         return (projected[:, :-1] + projected[:, 1:]).astype(np.float64)  # type: ignore[no-any-return]
 
-    def score_links(
-        self,
-        src: NodeIds,
-        dst: NodeIds,
-        at: Moments = None,
-        *,
-        before: Moments = None,
-        graph: TemporalGraph | None = None,
-    ) -> Vectors:
-        """Score links src -> dst, (n,), by the inner product of both vectors (Eq. 35): higher is likelier.
+    def _score(self, graph: TemporalGraph, src: Ints, dst: Ints, at: Days) -> Vectors:
+        """Multiply the vectors of both ends (Eq. 35)."""
+        return self._view(graph).inner_products(src, dst, at, LATEST.default)
 
-        Args:
-            src: ids; one stands for all.
-            dst: ids; one stands for all.
-            at: as in `embed`.
-            before: as in `embed`.
-            graph: as in `embed`.
-        """
-        view, graph = self._view(graph), self._graph(graph)
-        sources, targets, moments = pairs_of(graph, src, dst, at, before)
-        return view.inner_products(sources, targets, moments, LATEST.default)
-
-    def predict_toe(
-        self,
-        src: NodeIds,
-        dst: NodeIds,
-        at: Moments = None,
-        *,
-        before: Moments = None,
-        graph: TemporalGraph | None = None,
-        unit: Unit = "days",
-        statistic: Statistic = "mean",
-    ) -> Days:
-        """Predict how long it takes until src links to dst, (n,), by a linear form of both vectors (Eq. 36).
-
-        Counted from when dst last joined, from what was known then, but never less than the time that has passed since.
-
-        Args:
-            src: ids; one stands for all.
-            dst: ids; one stands for all.
-            at: as in `embed`; counted from when dst last joined at or before it.
-            before: as in `embed`.
-            graph: as in `embed`.
-            unit: "days", or "squashed": 2 arctan(days) / pi, the unit that the paper regresses.
-            statistic: the form knows the mean of the squashed ToE alone, and gives it for "median" too.
-        """
-        check_toe_question(unit, statistic)
-        view, graph = self._view(graph), self._graph(graph)
-        sources, targets, moments = pairs_of(graph, src, dst, at, before)
-        moments, passed = as_of_joining(graph, targets, moments)
-        squashed = apply_toe_head(view.pair_features(sources, targets, moments, LATEST.default), self.toe_head_)
-        return bounded_toe(squashed, passed, self._largest_toe, unit)
+    def _predict(self, graph: TemporalGraph, src: Ints, dst: Ints, at: Days, statistic: Statistic) -> Days:
+        """Predict by a linear form of both vectors (Eq. 36): the mean, whichever statistic is asked for."""
+        return apply_toe_head(self._view(graph).pair_features(src, dst, at, LATEST.default), self.toe_head_)
 
     def similar(
         self, node: Any, k: int = TOP.default, *, at: Moment | None = None, before: Moment | None = None
@@ -378,7 +328,7 @@ class TADGE(BaseEstimator):  # type: ignore[misc]
             at: as in `embed`.
             before: as in `embed`.
         """
-        number = one_node(self._graph(None), node, "node")
+        number = one_node(self._graph(), node, "node")
         vectors = self.embed(at=at, before=before)
         vectors = vectors - vectors.mean(axis=0)
         length = np.linalg.norm(vectors, axis=1)
@@ -399,13 +349,6 @@ class TADGE(BaseEstimator):  # type: ignore[misc]
                 vectors = view.occurrences(np.arange(view.graph.num_occurrences), report)
             self._views[graph] = view.rows, vectors
         return self
-
-    def _graph(self, graph: TemporalGraph | None) -> TemporalGraph:
-        if not hasattr(self, "graph_"):
-            raise NotFittedError("the model is not fitted", cure="call fit first, or TADGE.load a fitted one")
-        if graph is not None:
-            check_kind(graph, TemporalGraph, "graph")
-        return self.graph_ if graph is None else graph
 
     def _view(self, graph: TemporalGraph | None) -> AsOf:
         """Give what embeds a graph's nodes; those that were not there in training have the unknown row."""
@@ -433,7 +376,7 @@ class TADGE(BaseEstimator):  # type: ignore[misc]
 
     def save(self, folder: str | PathLike[str]) -> None:
         """Write the model into a folder, beside a Forecaster where there is one: safetensors and JSON."""
-        graph = self._graph(None)
+        graph = self._graph()
         parts = {"weights": self.tasks_.state_dict()}
         parts["table"] = {"values": self.table_, "toe_head": torch.from_numpy(self.toe_head_)}
         meta = {"precision": self.precision_, "history": self.history_, "stopped": self.stopped_}
