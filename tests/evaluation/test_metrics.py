@@ -64,21 +64,21 @@ def test_resampled_statistics_are_those_of_plain_draws(block, size, monkeypatch)
     monkeypatch.setattr(metrics, "WEIGHTS_AT_ONCE", block)
     values = np.random.default_rng(size).exponential(size=size)
     draws = plain_resamples(values, 5, 40)
-    means = metrics.resampled_means(values[:, None], 5, 40)
+    means, medians = metrics.resampled(values[:, None], np.stack([values, -values], axis=1), 5, 40)
     for statistic, plain in (
         ("mean", np.mean),
         ("root mean", lambda some: np.sqrt(some.mean())),
         (lambda means: means[:, 0] ** 3, lambda some: some.mean() ** 3),
     ):
         assert np.allclose(metrics.apply_statistic(statistic, means), [plain(draw) for draw in draws])
-    medians = [np.median(draw) for draw in draws]
-    assert np.allclose(metrics.resampled_medians(values, 5, 40), medians)
-    assert np.allclose(metrics.percentile_interval(np.array(medians), 0.8), np.quantile(medians, [0.1, 0.9]))
+    expected = np.array([np.median(draw) for draw in draws])
+    assert np.allclose(medians, np.stack([expected, -expected], axis=1))
+    assert np.allclose(metrics.percentile_interval(expected, 0.8), np.quantile(expected, [0.1, 0.9]))
 
 
 def test_statistics_of_several_columns():
     values = np.random.default_rng(0).random((30, 2))
-    means = metrics.resampled_means(values, 1, 25)
+    means, _ = metrics.resampled(values, np.empty((30, 0)), 1, 25)
     ratio = metrics.apply_statistic(lambda means: means[:, 0] / means[:, 1], means)
     assert np.allclose(ratio, [draw[:, 0].sum() / draw[:, 1].sum() for draw in plain_resamples(values, 1, 25)])
 
@@ -87,7 +87,7 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say():
     rng = np.random.default_rng(3)
     inside = 0
     for seed in range(200):
-        draws = metrics.resampled_means(rng.normal(2.0, 1.0, size=(60, 1)), seed, 400)
+        draws, _ = metrics.resampled(rng.normal(2.0, 1.0, size=(60, 1)), np.empty((60, 0)), seed, 400)
         low, high = metrics.percentile_interval(draws, 0.9)
         inside += low <= 2.0 <= high
     assert 0.82 <= inside / 200 <= 0.96
@@ -97,11 +97,11 @@ def test_paired_intervals_see_what_two_alone_do_not():
     """Two methods that differ a little on every question, where questions differ a lot."""
     rng = np.random.default_rng(0)
     errors = rng.exponential(10.0, size=200)
-    first, second = metrics.resampled_means(np.stack([errors, errors + 0.1], axis=1), 0).T
+    first, second = metrics.resampled(np.stack([errors, errors + 0.1], axis=1), np.empty((200, 0)), 0)[0].T
     assert metrics.percentile_interval(first - second) == (pytest.approx(-0.1), pytest.approx(-0.1))
     assert metrics.percentile_interval(first)[1] > metrics.percentile_interval(second)[0]  # alone, they overlap
 
 
 def test_nothing_to_resample():
     with pytest.raises(InputError, match="nothing to resample"):
-        metrics.resampled_means(np.empty((0, 1)), 0)
+        metrics.resampled(np.empty((0, 1)), np.empty((0, 0)), 0)

@@ -17,8 +17,7 @@ from tadge.evaluation.metrics import (
     ColumnStatistic,
     apply_statistic,
     percentile_interval,
-    resampled_means,
-    resampled_medians,
+    resampled,
 )
 
 Measured = Mapping[str, tuple[ColumnStatistic, npt.NDArray[Any]]]  # by metric; (n,) or (n, c): question by question
@@ -94,17 +93,20 @@ def _resample(
         for name, columns in measured.items()
         for metric, (statistic, values) in columns.items()
     }
-    stacked = np.concatenate([values for _, values in cells.values()], axis=1)
-    once, often = stacked.mean(axis=0, keepdims=True), resampled_means(stacked, seed)
+    averaged = {key: cell for key, cell in cells.items() if cell[0] != "median"}
+    halved = {key: values for key, (statistic, values) in cells.items() if statistic == "median"}
+    none = np.empty((len(next(iter(cells.values()))[1]), 0))
+    stacked = np.concatenate([none, *(values for _, values in averaged.values())], axis=1)
+    once = stacked.mean(axis=0, keepdims=True)
+    means, medians = resampled(stacked, np.concatenate([none, *halved.values()], axis=1), seed)
     figures, draws, column = {}, {}, 0
-    for key, (statistic, values) in cells.items():
+    for key, (statistic, values) in averaged.items():
         cut = slice(column, column + values.shape[1])
         column = cut.stop
-        if statistic == "median":
-            figures[key], draws[key] = float(np.median(values)), resampled_medians(values[:, 0], seed)
-        else:
-            figures[key] = float(apply_statistic(statistic, once[:, cut])[0])
-            draws[key] = apply_statistic(statistic, often[:, cut])
+        figures[key] = float(apply_statistic(statistic, once[:, cut])[0])
+        draws[key] = apply_statistic(statistic, means[:, cut])
+    for key, values, of_column in zip(halved, halved.values(), medians.T, strict=True):
+        figures[key], draws[key] = float(np.median(values)), of_column
     return figures, draws
 
 

@@ -4,11 +4,14 @@ The same seed and number of questions draw the same questions, so that figures o
 question by question. F1 is computed from counts, which can be resampled; scikit-learn's needs every single answer.
 """
 
+# mypy: allow-untyped-decorators
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numba
 import numpy as np
 import numpy.typing as npt
 
@@ -85,20 +88,34 @@ def apply_statistic(statistic: ColumnStatistic, means: Days) -> Days:
     return np.sqrt(means[:, 0]) if statistic == "root mean" else means[:, 0]
 
 
-def resampled_means(values: Days, seed: int, resamples: int = RESAMPLES) -> Days:
-    """Compute the means of columns, (n, c), over every resample, (r, c)."""
-    return np.concatenate([weights @ values / len(values) for weights in _weights(len(values), seed, resamples)])
-
-
-def resampled_medians(values: Days, seed: int, resamples: int = RESAMPLES) -> Days:
-    """Compute the median of values, (n,), over every resample, (r,)."""
-    order, medians = np.argsort(values, kind="stable"), []
-    ordered, size = values[order], len(values)
+def resampled(means_of: Days, medians_of: Days, seed: int, resamples: int = RESAMPLES) -> tuple[Days, Days]:
+    """Compute means of columns, (n, c), and medians of others, (n, m), over every resample, (r, c) and (r, m)."""
+    size, means, medians = len(means_of), [], []
+    order = np.argsort(medians_of, axis=0, kind="stable")
+    ordered = np.take_along_axis(medians_of, order, axis=0)
     for weights in _weights(size, seed, resamples):
-        upto = np.cumsum(weights[:, order], axis=1)
-        low, high = ((upto > rank).argmax(axis=1) for rank in ((size - 1) // 2, size // 2))
-        medians.append((ordered[low] + ordered[high]) / 2)
-    return np.concatenate(medians)
+        means.append(weights @ means_of / size)
+        medians.append(weighted_medians(weights, order, ordered))
+    return np.concatenate(means), np.concatenate(medians)
+
+
+@numba.njit(cache=True)
+def weighted_medians(weights: Days, order: Ints, ordered: Days) -> Days:
+    """Compute medians of columns, (n, m) in ascending order, under rows of weights, (b, n), that sum to n; (b, m)."""
+    size, columns = ordered.shape
+    medians = np.empty((len(weights), columns))
+    for row in range(len(weights)):
+        for column in range(columns):
+            place, count = 0, weights[row, order[0, column]]
+            while count <= (size - 1) // 2:
+                place += 1
+                count += weights[row, order[place, column]]
+            low = ordered[place, column]
+            while count <= size // 2:
+                place += 1
+                count += weights[row, order[place, column]]
+            medians[row, column] = (low + ordered[place, column]) / 2
+    return medians
 
 
 def _weights(size: int, seed: int, resamples: int) -> Iterator[Days]:
