@@ -255,6 +255,7 @@ class ForecastConfig:
     leaf_penalty: float = option(10.0, "L2 penalty on the leaves", low=0.0, high=1e12)
     tree_columns: float = option(0.3, "fraction of the columns that a split looks at", low=1e-3, high=1.0)
     rescale: bool = option(True, "whether trees also learn from the same history at other speeds")
+    without: str = option("", "names of columns to leave out, with commas between them")
 
     def __post_init__(self) -> None:
         check_options(self)

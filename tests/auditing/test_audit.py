@@ -22,7 +22,7 @@ from tadge.auditing.audit import audit
 from tadge.auditing.loading import find_methods
 from tadge.errors import ConfigError, InputError, NotFittedError
 from tadge.graph import TemporalGraph
-from tadge.graph.past import history_of
+from tadge.graph.past import past_of
 from tadge.protocols import CALLS
 
 
@@ -494,7 +494,7 @@ def test_worlds_are_the_same_until_the_cut(events, directed, seed):
             for node in range(6):
                 mine, theirs = graph.tov(node), other.tov(node)
                 assert np.array_equal(mine[mine <= cut], theirs[theirs <= cut])
-        seen = history_of(graph).first
+        seen = past_of(graph).first
         asked = worlds.make_questions(graph, seen, cut, 16, rng)
         assert (asked.at <= cut).all() and (asked.at >= graph.time[0]).all()
 
@@ -502,7 +502,7 @@ def test_worlds_are_the_same_until_the_cut(events, directed, seed):
 def test_questions_are_of_all_kinds():
     graph = forum()
     cut = float(graph.time[300])
-    seen, rng = history_of(graph).first, np.random.default_rng(0)
+    seen, rng = past_of(graph).first, np.random.default_rng(0)
     asked = worlds.make_questions(graph, seen, cut, 64, rng)
     pairs = set(zip(asked.src.tolist(), asked.dst.tolist(), strict=True))
     known = int(np.searchsorted(graph.time, cut, side="right"))

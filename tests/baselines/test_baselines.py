@@ -52,7 +52,7 @@ def answers(method, graph, src, dst, at):
     if hasattr(method, "score_links"):
         found.append(method.score_links(src, dst, at, graph=graph))
     if hasattr(method, "predict_toe"):
-        found += [method.predict_toe(src, dst, at, graph=graph, squashed=squashed) for squashed in (True, False)]
+        found += [method.predict_toe(src, dst, at, graph=graph, unit=unit) for unit in ("squashed", "days")]
     assert found
     for each in found:
         assert len(each) == len(src)

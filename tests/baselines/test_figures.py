@@ -37,7 +37,7 @@ def load(data_dir, monkeypatch):
 
 
 def toe_error(method, graph, asked):
-    guess = method.predict_toe(asked.src, asked.dst, asked.at, graph=graph, squashed=True)
+    guess = method.predict_toe(asked.src, asked.dst, asked.at, graph=graph, unit="squashed")
     return np.sqrt(np.mean((guess - asked.toe) ** 2))
 
 

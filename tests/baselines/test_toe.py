@@ -15,8 +15,9 @@ from small import forum, rebuilt
 from tadge.baselines import BASELINES, make
 from tadge.baselines import toe as rules
 from tadge.baselines.toe import PENALTIES, ToeRule
+from tadge.features.columns import PLAIN_COLUMNS
 from tadge.features.pairs import timed_pairs
-from tadge.features.plain import NAMES, pair_features
+from tadge.features.plain import plain_columns
 from tadge.units import unsquash
 
 ALL = [name for name, each in BASELINES.items() if issubclass(each, ToeRule)]
@@ -54,7 +55,7 @@ def test_constants_are_those_of_a_replay(graph):
     toe = [row[2] for row in seen]
     src, dst, at = grid(graph, graph.time[-1])
     for name, middle in ("mean", mean), ("median", median):
-        found = make(name).fit(graph).predict_toe(src, dst, at, graph=graph, squashed=True)
+        found = make(name).fit(graph).predict_toe(src, dst, at, graph=graph, unit="squashed")
         assert found == pytest.approx(np.full(src.size, middle(toe) if toe else 0.5), rel=1e-9)
     rule = make("reciprocity").fit(graph)
     for flag, found in (True, rule.answer_), (False, rule.other_):
@@ -67,7 +68,7 @@ def test_reciprocity_answers_as_the_replay_does(graph):
     asked = timed_pairs(graph)
     rule = make("reciprocity").fit(graph)
     rule.answer_, rule.other_ = 1.0, 0.0
-    found = rule.predict_toe(asked.src, asked.dst, asked.at, graph=graph, squashed=True)
+    found = rule.predict_toe(asked.src, asked.dst, asked.at, graph=graph, unit="squashed")
     assert found.astype(bool).tolist() == [row[3] for row in replayed(graph)]
 
 
@@ -93,7 +94,7 @@ def test_effects_are_those_of_ridge_regression(name, directed):
         errors.append(np.mean((early.predict(x[cut:]) + asked.toe[:cut].mean() - asked.toe[cut:]) ** 2))
     best = Ridge(PENALTIES[int(np.argmin(errors))], fit_intercept=False).fit(x, asked.toe - asked.toe.mean())
     expected = np.clip(best.predict(x) + asked.toe.mean(), 0, 1)
-    found = make(name).fit(graph).predict_toe(asked.src, asked.dst, asked.at, graph=graph, squashed=True)
+    found = make(name).fit(graph).predict_toe(asked.src, asked.dst, asked.at, graph=graph, unit="squashed")
     np.testing.assert_allclose(found, expected, atol=1e-7)
 
 
@@ -107,7 +108,7 @@ def test_a_node_mean_is_drawn_to_the_mean_of_all():
     assert min(found.values()) < 1e-8
     unseen = np.flatnonzero(counts == 0)[:1]
     if unseen.size:
-        assert rule.predict_toe(unseen, unseen, [0.0], graph=graph, squashed=True)[0] == rule.mean_
+        assert rule.predict_toe(unseen, unseen, [0.0], graph=graph, unit="squashed")[0] == rule.mean_
 
 
 def test_trees_learn_what_a_constant_cannot():
@@ -118,7 +119,7 @@ def test_trees_learn_what_a_constant_cannot():
     error = {}
     for name in ("mean", "boosted trees"):
         guess = (
-            make(name).fit(graph.before(cut)).predict_toe(asked.src, asked.dst, asked.at, graph=graph, squashed=True)
+            make(name).fit(graph.before(cut)).predict_toe(asked.src, asked.dst, asked.at, graph=graph, unit="squashed")
         )
         error[name] = np.sqrt(np.mean((guess - asked.toe) ** 2))
     assert error["boosted trees"] < 0.9 * error["mean"]
@@ -128,14 +129,14 @@ def test_the_number_of_trees_is_the_best_on_the_latest_fifth():
     graph = forum(1_500)
     asked = timed_pairs(graph)
     rule = make("boosted trees", 5).fit(graph)
-    x, cut = pair_features(graph, asked.src, asked.dst, asked.at), round(asked.toe.size * 0.8)
+    x, cut = plain_columns(graph, asked.src, asked.dst, asked.at), round(asked.toe.size * 0.8)
     count = rule.trees_.n_iter_
     errors = []
     for trees in (count, max(1, count // 2), count + 20):
         early = rule._trees(trees).fit(x[:cut], asked.toe[:cut])
         errors.append(np.mean((early.predict(x[cut:]) - asked.toe[cut:]) ** 2))
     assert errors[0] == min(errors)
-    assert not any("clock" in name or "age" in name for name in NAMES)
+    assert not any("clock" in name or "age" in name for name in PLAIN_COLUMNS)
 
 
 def test_trees_do_not_look_at_the_clock():
@@ -145,7 +146,7 @@ def test_trees_do_not_look_at_the_clock():
     later = rebuilt(whole, time=whole.time + 1024.0)
     one, other = timed_pairs(whole), timed_pairs(later)
     guesses = [
-        make("boosted trees").fit(each).predict_toe(asked.src, asked.dst, asked.at, graph=each, squashed=True)
+        make("boosted trees").fit(each).predict_toe(asked.src, asked.dst, asked.at, graph=each, unit="squashed")
         for each, asked in ((whole, one), (later, other))
     ]
     np.testing.assert_array_equal(*guesses)
@@ -156,11 +157,11 @@ def test_days_and_squashed_days(name):
     graph = forum()
     src, dst, at = (column[:50] for column in grid(graph, graph.time[-1]))
     method = make(name, 1).fit(graph)
-    squashed = method.predict_toe(src, dst, at, graph=graph, squashed=True)
+    squashed = method.predict_toe(src, dst, at, graph=graph, unit="squashed")
     assert squashed.shape == (50,)
     assert ((squashed >= 0) & (squashed <= 1)).all()
     np.testing.assert_array_equal(method.predict_toe(src, dst, at, graph=graph), unsquash(squashed))
-    again = make(name, 1).fit(graph).predict_toe(src, dst, at, graph=graph, squashed=True)
+    again = make(name, 1).fit(graph).predict_toe(src, dst, at, graph=graph, unit="squashed")
     np.testing.assert_array_equal(again, squashed)
     assert method.predict_toe([], [], [], graph=graph).shape == (0,)
 
@@ -169,7 +170,7 @@ def test_days_and_squashed_days(name):
 @given(graph=graphs(max_events=4, unix=False))
 def test_hardly_anything_to_learn_from(name, graph):
     for view in (graph, graph.before(graph.time[0])):
-        guess = make(name).fit(view).predict_toe(*grid(graph, graph.time[-1]), graph=graph, squashed=True)
+        guess = make(name).fit(view).predict_toe(*grid(graph, graph.time[-1]), graph=graph, unit="squashed")
         assert np.isfinite(guess).all()
 
 

@@ -49,7 +49,7 @@ def test_toe_is_that_of_scikit_learns_elastic_net():
     scale = StandardScaler().fit(x)
     net = ElasticNet(PENALTIES[int(np.argmin(errors))], **solver).fit(scale.transform(x), y)
     expected = np.clip(net.predict(scale.transform(x)), 0, 1)
-    found = model.predict_toe(asked.src, asked.dst, asked.at, graph=graph, squashed=True)
+    found = model.predict_toe(asked.src, asked.dst, asked.at, graph=graph, unit="squashed")
     np.testing.assert_allclose(found, expected, atol=2e-3)
     days = model.predict_toe(asked.src, asked.dst, asked.at, graph=graph)
     np.testing.assert_allclose(np.arctan(days) * 2 / np.pi, found, atol=1e-9)
@@ -67,5 +67,5 @@ def test_hardly_anything_to_learn_from():
     assert elastic_net(np.ones((1, 2), np.float32), np.array([0.3])).tolist() == [0, 0, 0.3]
     graph = forum()
     empty = DeepWalk(dim=4).fit(graph.before(graph.time[0]))
-    assert empty.predict_toe([0], [1], [0.0], graph=graph, squashed=True).tolist() == [0.5]
+    assert empty.predict_toe([0], [1], [0.0], graph=graph, unit="squashed").tolist() == [0.5]
     assert empty.score_links([0], [1], [0.0], graph=graph).tolist() == [0]

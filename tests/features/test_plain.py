@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brute import joining_times, toe_of
+from tadge.features.columns import PLAIN_COLUMNS
 from tadge.features.pairs import timed_pairs
-from tadge.features.plain import NAMES, NEVER, joined_to, pair_features
+from tadge.features.plain import NEVER, joined_to, plain_columns
 
 
 class Plain:
@@ -77,11 +78,11 @@ def asked(draw):
 def test_features_are_those_of_a_plain_loop(given_):
     graph, src, dst, at = given_
     plain = Plain(graph)
-    found = pair_features(graph, src, dst, at)
-    assert found.shape == (src.size, len(NAMES))
+    found = plain_columns(graph, src, dst, at)
+    assert found.shape == (src.size, len(PLAIN_COLUMNS))
     for q, pair in enumerate(zip(src.tolist(), dst.tolist(), at.tolist(), strict=True)):
         expected = plain.features(*pair)
-        for name, one, other in zip(NAMES, found[q], expected, strict=True):
+        for name, one, other in zip(PLAIN_COLUMNS, found[q], expected, strict=True):
             assert one == pytest.approx(float(other), rel=1e-9, abs=1e-12), name
         assert joined_to(graph, src, dst, at)[q] == plain.joined_to(*pair)
 
@@ -110,7 +111,7 @@ def test_nothing_has_happened():
     empty = graph.before(graph.time[0])
     assert timed_pairs(empty).toe.size == 0
     assert not joined_to(empty, nodes, nodes, at).any()
-    found = dict(zip(NAMES, pair_features(empty, nodes, nodes, at).T, strict=True))
+    found = dict(zip(PLAIN_COLUMNS, plain_columns(empty, nodes, nodes, at).T, strict=True))
     assert (found["since src acted"] == NEVER).all()
     assert (found["share of acts of dst"] == 0.5).all()
     assert (found["links src to dst"] == 0).all()

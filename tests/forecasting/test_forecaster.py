@@ -9,12 +9,12 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tadge.features.memory import WIDTH, Scales, memory_of, pair_columns
+from tadge.features.timing import toe_columns
 
 from futures import other_futures, random_ends, with_events
 from small import forum
 from tadge.features import memory
-from tadge.features.memory import WIDTH, Scales, memory_of, pair_columns
-from tadge.features.timing import toe_columns
 from tadge.forecasting import estimator as forecaster
 from tadge.forecasting.estimator import Forecaster
 from tadge.graph import TemporalGraph

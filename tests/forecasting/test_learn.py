@@ -11,14 +11,14 @@ from graphs import random_graph
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from tadge.features.memory import Scales, memory_of, pair_columns
+from tadge.features.timing import toe_columns
 
 from futures import all_kinds
 from small import assert_same
 from tadge.evaluation.metrics import mean_ranks
-from tadge.features.memory import Scales, memory_of, pair_columns
-from tadge.features.timing import toe_columns
 from tadge.forecasting import learn
-from tadge.forecasting.learn import at_pace, descend, former_targets, learn_links, learn_toe, seeded
+from tadge.forecasting.learn import at_pace, descend, draw_former_targets, learn_links, learn_toe, seeded
 from tadge.forecasting.link_scorer import Standard
 from tadge.graph import TemporalGraph
 from tadge.units import squash
@@ -48,7 +48,7 @@ def plain_targets(graph, src, at):
 def test_former_targets_are_all_former_and_all_there_are(graph, seed, at):
     src = np.arange(graph.num_nodes)
     draws = np.random.default_rng(seed).random((src.size, 100, 4))
-    found = former_targets(memory_of(graph, SCALES), src, np.full(src.size, at), draws)
+    found = draw_former_targets(memory_of(graph, SCALES), src, np.full(src.size, at), draws)
     assert found.shape == (src.size, 100)
     for node in src.tolist():
         former = plain_targets(graph, node, at)
@@ -62,7 +62,7 @@ def test_former_targets_have_equal_chances():
     counts, at = np.bincount(graph.src), float(np.quantile(graph.time, 0.5))
     for src in (int(np.argmax(counts)), 7):
         draws = np.random.default_rng(5).random((1, 20_000, 4))
-        found = former_targets(memory_of(graph, SCALES), np.array([src]), np.array([at]), draws)[0]
+        found = draw_former_targets(memory_of(graph, SCALES), np.array([src]), np.array([at]), draws)[0]
         former = plain_targets(graph, src, at)
         assert len(former) > 5
         times = np.unique(found[found >= 0], return_counts=True)[1]
@@ -76,7 +76,7 @@ def test_the_largest_draws_are_targets_too():
     graph = random_graph()
     end = np.full(graph.num_nodes, graph.time[-1])
     draws = np.full((graph.num_nodes, 1, 1), np.nextafter(1.0, 0.0))
-    found = former_targets(memory_of(graph, SCALES), np.arange(graph.num_nodes), end, draws)[:, 0]
+    found = draw_former_targets(memory_of(graph, SCALES), np.arange(graph.num_nodes), end, draws)[:, 0]
     last = [max(plain_targets(graph, node, math.inf), default=-1) for node in range(graph.num_nodes)]
     assert found.tolist() == last
 

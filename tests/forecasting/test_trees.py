@@ -9,8 +9,8 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from tadge.features.timing import TOE_WIDTH
+
 from tadge.forecasting import trees
 from tadge.forecasting.trees import Trees
 

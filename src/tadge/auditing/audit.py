@@ -22,7 +22,7 @@ from tadge.errors import ConfigError, InputError, TadgeError
 from tadge.evaluation.tasks import DAYS_MEDIAN, SQUASHED_MEAN
 from tadge.graph.graph import TemporalGraph
 from tadge.graph.inputs import check_kind
-from tadge.graph.past import history_of
+from tadge.graph.past import past_of
 from tadge.progress import Bars
 from tadge.protocols import CALLS, Answerer, Fitted, accepts, name_of, supports
 from tadge.seeding import check_seed, stream
@@ -147,7 +147,7 @@ class _Auditor:
             done += 1
             report(done, total)
 
-        seen = history_of(self.graph).first
+        seen = past_of(self.graph).first
         asked = self._questions(moments, seen, "questions", before=False)
         just_before = self._questions(np.nextafter(instants, -np.inf), seen, "just before", before=True)
         canaries = [finding for kind in plants for finding in self._plant(kind, moments, step)]

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from tadge.arrays import Days
 from tadge.graph import TemporalGraph
-from tadge.graph.past import history_of
+from tadge.graph.past import past_of
 from tadge.seeding import check_seed
 
 
@@ -50,9 +50,9 @@ class DegreeAge:
             at: (n,) days: nothing later is looked at.
             graph: what happened.
         """
-        past, node, moments = history_of(graph), np.asarray(nodes, np.int64), np.asarray(at, np.float64)
-        first = past.first_seen(node)
+        past, node, moments = past_of(graph), np.asarray(nodes, np.int64), np.asarray(at, np.float64)
+        first = past.first[node]
         first = np.where(first <= moments, first, moments)  # who has not been seen has no age
-        quiet = moments - np.maximum(past.last_act(node, moments), first)
-        counts = past.count_acts(node, moments), past.count_received(node, moments)
+        quiet = moments - np.maximum(past.last_outgoing(node, moments), first)
+        counts = past.count_outgoing(node, moments), past.count_incoming(node, moments)
         return np.log1p(np.stack([*counts, moments - first, quiet], axis=1).astype(np.float64))

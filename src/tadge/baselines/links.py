@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from tadge.arrays import Days, Ints
 from tadge.graph import TemporalGraph
-from tadge.graph.past import History, history_of
+from tadge.graph.past import Past, past_of
 from tadge.seeding import check_seed, stream
 
 LATEST = 0.2  # the share of the events, the latest, on which a decay is chosen
@@ -49,10 +49,10 @@ class LinkRule(ABC):
             graph: what happened.
         """
         moments = np.asarray(at, np.float64)
-        return self._score(history_of(graph), np.asarray(src, np.int64), np.asarray(dst, np.int64), moments)
+        return self._score(past_of(graph), np.asarray(src, np.int64), np.asarray(dst, np.int64), moments)
 
     @abstractmethod
-    def _score(self, past: History, src: Ints, dst: Ints, at: Days) -> Days:
+    def _score(self, past: Past, src: Ints, dst: Ints, at: Days) -> Days:
         """Score pairs, (n,), from what had happened by their moments."""
 
 
@@ -61,7 +61,7 @@ class EdgeBank(LinkRule):
 
     name = "EdgeBank"
 
-    def _score(self, past: History, src: Ints, dst: Ints, at: Days) -> Days:
+    def _score(self, past: Past, src: Ints, dst: Ints, at: Days) -> Days:
         return (past.count_links(src, dst, at) > 0).astype(np.float64)
 
 
@@ -70,8 +70,8 @@ class Popularity(LinkRule):
 
     name = "popularity"
 
-    def _score(self, past: History, src: Ints, dst: Ints, at: Days) -> Days:
-        return saturate(past.count_received(dst, at))
+    def _score(self, past: Past, src: Ints, dst: Ints, at: Days) -> Days:
+        return saturate(past.count_incoming(dst, at))
 
 
 class OwnRecency(LinkRule):
@@ -79,7 +79,7 @@ class OwnRecency(LinkRule):
 
     name = "own recency"
 
-    def _score(self, past: History, src: Ints, dst: Ints, at: Days) -> Days:
+    def _score(self, past: Past, src: Ints, dst: Ints, at: Days) -> Days:
         return recency(past.last_link(src, dst, at), at)
 
 
@@ -88,8 +88,8 @@ class GlobalRecency(LinkRule):
 
     name = "global recency"
 
-    def _score(self, past: History, src: Ints, dst: Ints, at: Days) -> Days:
-        return recency(past.last_received(dst, at), at)
+    def _score(self, past: Past, src: Ints, dst: Ints, at: Days) -> Days:
+        return recency(past.last_incoming(dst, at), at)
 
 
 class LastSeen(LinkRule):
@@ -97,7 +97,7 @@ class LastSeen(LinkRule):
 
     name = "last seen"
 
-    def _score(self, past: History, src: Ints, dst: Ints, at: Days) -> Days:
+    def _score(self, past: Past, src: Ints, dst: Ints, at: Days) -> Days:
         return recency(past.last_seen(dst, at), at)
 
 
@@ -106,7 +106,7 @@ class ReverseRecency(LinkRule):
 
     name = "reverse recency"
 
-    def _score(self, past: History, src: Ints, dst: Ints, at: Days) -> Days:
+    def _score(self, past: Past, src: Ints, dst: Ints, at: Days) -> Days:
         return recency(past.last_link(dst, src, at), at)
 
 
@@ -115,8 +115,8 @@ class ReversePopularity(LinkRule):
 
     name = "reverse + popularity"
 
-    def _score(self, past: History, src: Ints, dst: Ints, at: Days) -> Days:
-        return (past.count_links(dst, src, at) > 0) + saturate(past.count_received(dst, at))
+    def _score(self, past: Past, src: Ints, dst: Ints, at: Days) -> Days:
+        return (past.count_links(dst, src, at) > 0) + saturate(past.count_incoming(dst, at))
 
 
 class LastAct(LinkRule):
@@ -124,9 +124,9 @@ class LastAct(LinkRule):
 
     name = "last act"
 
-    def _score(self, past: History, src: Ints, dst: Ints, at: Days) -> Days:
+    def _score(self, past: Past, src: Ints, dst: Ints, at: Days) -> Days:
         own, reverse = past.last_link(src, dst, at), past.last_link(dst, src, at)
-        score = recency(past.last_received(dst, at), at)
+        score = recency(past.last_incoming(dst, at), at)
         score = np.where(own > -np.inf, 2 + recency(own, at), score)
         return np.where(reverse > own, 4 + recency(reverse, at), score)
 
@@ -167,9 +167,9 @@ class OwnThenPopular(LinkRule):
         src = np.broadcast_to(graph.src[events, None].astype(np.int64), dst.shape)
         return src, dst, np.broadcast_to(np.nextafter(graph.time[events, None], -np.inf), dst.shape)
 
-    def _score(self, past: History, src: Ints, dst: Ints, at: Days) -> Days:
+    def _score(self, past: Past, src: Ints, dst: Ints, at: Days) -> Days:
         own = past.last_link(src, dst, at)
-        return np.where(own > -np.inf, 1 + recency(own, at), saturate(past.decayed_received(dst, at, self.days_)))
+        return np.where(own > -np.inf, 1 + recency(own, at), saturate(past.decayed_incoming(dst, at, self.days_)))
 
 
 def recency(last: Days, at: Days) -> Days:

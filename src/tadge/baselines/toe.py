@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from tadge.arrays import Days, Ints
 from tadge.features.pairs import Pairs, timed_pairs
-from tadge.features.plain import joined_to, pair_features
+from tadge.features.plain import joined_to, plain_columns
 from tadge.graph import TemporalGraph
 from tadge.protocols import Statistic, Unit
 from tadge.seeding import check_seed, stream
@@ -155,7 +155,7 @@ class BoostedTrees(ToeRule):
         cut = _cut(asked.toe.size)
         if not 1 < cut < asked.toe.size:
             return  # too few to learn from: the mean remains
-        x = pair_features(graph, asked.src, asked.dst, asked.at)
+        x = plain_columns(graph, asked.src, asked.dst, asked.at)
         early = self._trees(MOST_TREES).fit(x[:cut], asked.toe[:cut])
         errors = [np.mean((guess - asked.toe[cut:]) ** 2) for guess in early.staged_predict(x[cut:])]
         self.trees_ = self._trees(int(np.argmin(errors)) + 1).fit(x, asked.toe)
@@ -169,7 +169,7 @@ class BoostedTrees(ToeRule):
     def _guess(self, graph: TemporalGraph, src: Ints, dst: Ints, at: Days) -> Days:
         if self.trees_ is None or not src.size:
             return super()._guess(graph, src, dst, at)
-        return np.asarray(self.trees_.predict(pair_features(graph, src, dst, at)), np.float64)
+        return np.asarray(self.trees_.predict(plain_columns(graph, src, dst, at)), np.float64)
 
 
 def _cut(count: int) -> int:

@@ -14,7 +14,8 @@ import torch
 from tadge.arrays import Days, Flags, Ints, Report, Vectors
 from tadge.embedding.batches import Sequences, batch_windows, pack_batch, window_starts
 from tadge.graph import TemporalGraph
-from tadge.graph.chains import Chains, chains_of, joined_by, latest
+from tadge.graph.chains import Chains, chains_of, latest
+from tadge.graph.past import find_end
 from tadge.network.network import Network
 from tadge.network.packing import Packing, PrefixTree
 from tadge.network.training_model import TrainingModel, as_input
@@ -59,7 +60,7 @@ class AsOf:
         self, nodes: Ints, at: Days, count: int, report: Report = lambda done, total: None
     ) -> tuple[Vectors, Ints]:
         """Embed nodes as `nodes` does, each distinct vector once: (K, D), and (Q,) which one each query has."""
-        end = joined_by(self.graph.tov_start, self.graph.tov_times, nodes, at)  # (Q,): all that a vector depends on
+        end = find_end(self.graph.tov_start, self.graph.tov_times, nodes, at)  # (Q,): all that a vector depends on
         end[end == self.graph.tov_start[nodes]] = 0  # has not joined
         ends, place = np.unique(end, return_inverse=True)
         chains = chains_of(self.graph)

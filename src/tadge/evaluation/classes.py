@@ -15,7 +15,7 @@ from tadge.errors import InputError
 from tadge.evaluation.figures import Measured
 from tadge.evaluation.metrics import decisions, macro_f1, micro_f1
 from tadge.graph import TemporalGraph
-from tadge.graph.past import history_of
+from tadge.graph.past import past_of
 from tadge.seeding import stream
 
 SHARES = (0.6, 0.8)  # where validation begins, where the test begins
@@ -70,7 +70,7 @@ def as_labels(labels: Any, graph: TemporalGraph) -> Ints:
 
 def class_questions(graph: TemporalGraph, labels: Ints, at: float, seed: int) -> ClassQuestions:
     """Split the nodes that have a label and were seen by a moment: 60% to learn from, 20% to choose, 20% to test."""
-    nodes = np.flatnonzero((labels >= 0) & (history_of(graph).first <= at))
+    nodes = np.flatnonzero((labels >= 0) & (past_of(graph).first <= at))
     names, own = np.unique(labels[nodes], return_inverse=True)
     if names.size < 2:
         found = f"{names.size} on the {nodes.size:,} labelled nodes that were seen by then"

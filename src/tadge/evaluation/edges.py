@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tadge.arrays import Days, Flags, Ints, NodeNumbers, Vectors
 from tadge.evaluation.figures import Measured
 from tadge.evaluation.metrics import f1_per_class, micro_f1
 from tadge.evaluation.tasks import EPSILONS, checked
 from tadge.graph.graph import TemporalGraph
+from tadge.graph.past import past_of
 from tadge.protocols import ScoresLinks, name_of
 from tadge.units import squash
 from tadge.walks.sampler import Walks
@@ -84,7 +84,7 @@ def edges_of(walks: Walks, graph: TemporalGraph, rng: np.random.Generator) -> Ed
     nodes = walks.nodes.reshape(-1).astype(np.int64)
     earlier = walk * length + step
     queries, positive = np.concatenate([earlier, earlier + 1]), np.concatenate([earlier + 1, earlier])
-    linked = _Linked(graph)
+    linked = past_of(graph).ever_linked
     negative, no_negative_count = _without_link(nodes, queries, np.flatnonzero(nodes >= 0), linked, rng)
     query = np.repeat(np.arange(queries.size), length)
     place = ((queries // length)[:, None] * length + np.arange(length)).reshape(-1)
@@ -95,24 +95,8 @@ def edges_of(walks: Walks, graph: TemporalGraph, rng: np.random.Generator) -> Ed
     return Edges(walk, step, src, dst, *times, nodes, queries, positive, negative, same_walk, no_negative_count)
 
 
-class _Linked:
-    """Tell whether two vertices have a link, in whatever direction; a vertex counts as linked with itself."""
-
-    def __init__(self, graph: TemporalGraph) -> None:
-        self.vertices = graph.num_nodes
-        self.keys = np.unique(self._key(graph.src.astype(np.int64), graph.dst.astype(np.int64)))
-
-    def _key(self, one: Ints, other: Ints) -> Ints:
-        return np.minimum(one, other) * self.vertices + np.maximum(one, other)
-
-    def __call__(self, one: Ints, other: Ints) -> npt.NDArray[np.bool_]:
-        key = self._key(one, other)
-        place = np.minimum(np.searchsorted(self.keys, key), self.keys.size - 1)
-        return (self.keys[place] == key) | (one == other)  # type: ignore[no-any-return]
-
-
 def _without_link(
-    nodes: Ints, queries: Ints, places: Ints, linked: _Linked, rng: np.random.Generator
+    nodes: Ints, queries: Ints, places: Ints, linked: Callable[[Any, Any], Flags], rng: np.random.Generator
 ) -> tuple[Ints, int]:
     """Draw for each query a place that it has no link with; and count the queries for which there is none."""
     drawn, left, none_count = np.empty_like(queries), np.arange(queries.size), 0

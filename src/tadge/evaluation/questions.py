@@ -20,8 +20,8 @@ from tadge.arrays import Days, Ints
 from tadge.config import MAX_LINKS
 from tadge.errors import InputError
 from tadge.graph import TemporalGraph
-from tadge.graph.chains import joined_by, last_joined
-from tadge.graph.past import history_of
+from tadge.graph.chains import last_joined
+from tadge.graph.past import ANSWER, REPEAT, FirstLinks, find_end, first_links_of, past_of
 from tadge.seeding import draw, stream, unit, walk_key
 
 NEGATIVES = ("random", "historical", "all")
@@ -112,14 +112,14 @@ class LinkQuestions:
         return float(np.mean(np.minimum(former, self.width("historical")) / self.width("historical")))
 
     @cached_property
-    def _past(self) -> Past:
-        return Past.of(self.graph)
+    def _past(self) -> FirstLinks:
+        return first_links_of(self.graph)
 
     @cached_property
     def _known(self) -> Ints:
         """Count the different targets that src had linked to before t, (Q,)."""
         past = self._past
-        return joined_by(past.start, past.since, self.src, self.at) - past.start[self.src]  # type: ignore[no-any-return]
+        return find_end(past.start, past.since, self.src, self.at) - past.start[self.src]  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,41 +148,6 @@ class ToeQuestions:
         return int(self.event.size)
 
 
-@dataclass(frozen=True, eq=False)
-class Past:
-    """Hold whom each node ever linked to, each target once, in order of the first time.
-
-    Attributes:
-        start: (N + 1,) node u's targets are target[start[u]:start[u + 1]].
-        target: (P,) int64.
-        since: (P,) days.
-        place: (E,) which of its source's targets an event's target is.
-    """
-
-    start: Ints
-    target: Ints
-    since: Days
-    place: Ints
-
-    @classmethod
-    def of(cls, graph: TemporalGraph) -> Past:
-        """Gather the pairs of a graph; in an undirected one, of both directions."""
-        src, dst, time = graph.src.astype(np.int64), graph.dst.astype(np.int64), graph.time
-        if not graph.directed:
-            src, dst = np.stack([src, dst], 1).reshape(-1), np.stack([dst, src], 1).reshape(-1)
-            time = np.repeat(time, 2)
-        key, first, pair = np.unique(src * graph.num_nodes + dst, return_index=True, return_inverse=True)
-        order = np.lexsort((first, key // graph.num_nodes))
-        rank = np.empty(order.size, np.int64)
-        rank[order] = np.arange(order.size)
-        source = key[order] // graph.num_nodes
-        start = np.searchsorted(source, np.arange(graph.num_nodes + 1))
-        place = (rank - start[key // graph.num_nodes])[pair]
-        if not graph.directed:
-            place = place[::2]
-        return cls(start, key[order] % graph.num_nodes, time[first[order]], place)
-
-
 def link_questions(
     graph: TemporalGraph, start: float, end: float, seed: int, most: int = MAX_LINKS.default
 ) -> LinkQuestions:
@@ -192,7 +157,7 @@ def link_questions(
     events = sample_events(graph, start, end, seed, most)
     first, last = np.searchsorted(graph.time, [start, end])
     src, dst, t = graph.src[events].astype(np.int64), graph.dst[events].astype(np.int64), graph.time[events]
-    seen = history_of(graph).first
+    seen = past_of(graph).first
     unseen = (seen[src] >= t) | (seen[dst] >= t)
     return LinkQuestions(graph, events, src, dst, np.nextafter(t, -np.inf), unseen, seed, int(last - first))
 
@@ -206,7 +171,7 @@ def toe_questions(graph: TemporalGraph, start: float, end: float, seed: int, mos
     before = np.nextafter(graph.time[events], -np.inf)
     at = last_joined(graph, dst, before)
     asked_of = int(np.count_nonzero(~np.isnan(graph.toe[first:last])))
-    return ToeQuestions(events, src, dst, at, graph.toe[events], history_of(graph).first[src] > at, asked_of)
+    return ToeQuestions(events, src, dst, at, graph.toe[events], past_of(graph).first[src] > at, asked_of)
 
 
 def sample_events(graph: TemporalGraph, start: float, end: float, seed: int, most: int) -> Ints:
@@ -275,8 +240,7 @@ def kinds_of(graph: TemporalGraph, src: Ints, dst: Ints, at: Days, unseen: Flags
     Groups: seen and unseen; and of the seen ones: src had linked to dst before (repeat), else dst had linked to src
     (answer), else neither (first contact).
     """
-    history = history_of(graph)
-    repeat = ~unseen & (history.count_links(src, dst, at) > 0)
-    answer = ~unseen & ~repeat & (history.count_links(dst, src, at) > 0)
+    kinds = past_of(graph).kinds(src, dst, at)
+    repeat, answer = ~unseen & (kinds == REPEAT), ~unseen & (kinds == ANSWER)
     first = ~unseen & ~repeat & ~answer
     return {"seen": ~unseen, "unseen": unseen, "repeat": repeat, "answer": answer, "first contact": first}

@@ -8,34 +8,26 @@ from __future__ import annotations
 
 import numba
 import numpy as np
-import numpy.typing as npt
 
-from tadge.arrays import Days, Ints
-from tadge.graph import TemporalGraph
+from tadge.arrays import Days, Flags, Ints
+from tadge.features.columns import PLAIN_COLUMNS
+from tadge.features.tables import squashed_toe
+from tadge.graph.cache import per_graph
 from tadge.graph.chains import last_joined
-from tadge.graph.past import History, history_of
-from tadge.units import squash
+from tadge.graph.graph import TemporalGraph
+from tadge.graph.past import EventLists, find_end, past_of
 
 NEVER = -1.0  # below every count and every span
-NAMES = (
-    *("since src acted", "since src received", "gap before src's last act", "mean gap of src's acts"),
-    *("mean ToE given by src", "last ToE given by src", "mean ToE received by src", "last ToE received by src"),
-    *("since dst acted", "since dst received", "gap before dst's last act", "mean gap of dst's acts"),
-    *("mean ToE given by dst", "last ToE given by dst", "mean ToE received by dst", "last ToE received by dst"),
-    *("share of acts of src", "share of acts of dst", "acts src / dst", "received src / dst"),
-    *("dst joined by linking to src", "since dst linked to src", "since src linked to dst"),
-    *("links dst to src", "links src to dst"),
-)
 
 
-def joined_to(graph: TemporalGraph, src: Ints, dst: Ints, at: Days) -> npt.NDArray[np.bool_]:
+def joined_to(graph: TemporalGraph, src: Ints, dst: Ints, at: Days) -> Flags:
     """Tell whether it was by a link to src that dst last joined as of a moment, (n,)."""
     joined = last_joined(graph, dst, at)
-    return (joined > -np.inf) & (history_of(graph).last_link(dst, src, at) == joined)  # type: ignore[no-any-return]
+    return (joined > -np.inf) & (past_of(graph).last_link(dst, src, at) == joined)  # type: ignore[no-any-return]
 
 
-def pair_features(graph: TemporalGraph, src: Ints, dst: Ints, at: Days) -> Days:
-    """Give the features of pairs as of moments, (n, F) in the order of NAMES; NEVER where something has not happened.
+def plain_columns(graph: TemporalGraph, src: Ints, dst: Ints, at: Days) -> Days:
+    """Give what is known of pairs as of moments, (n, F) in the order of PLAIN_COLUMNS; NEVER where it has not happened.
 
     Args:
         graph: what happened; of each pair only what is not later than its moment counts.
@@ -43,37 +35,40 @@ def pair_features(graph: TemporalGraph, src: Ints, dst: Ints, at: Days) -> Days:
         dst: (n,) node numbers.
         at: (n,) days.
     """
-    past = history_of(graph)
-    sums = (
-        running(past.acts_start, squash(past.acts_toe)),
-        running(past.received_start, squash(past.received_toe)),
-    )
-    acts = [past.count_acts(node, at) for node in (src, dst)]
-    received = [past.count_received(node, at) for node in (src, dst)]
+    past = past_of(graph)
+    acts = [past.count_outgoing(node, at) for node in (src, dst)]
+    received = [past.count_incoming(node, at) for node in (src, dst)]
     columns = [
-        *_of_node(past, sums, src, at),
-        *_of_node(past, sums, dst, at),
-        *((one + 1) / (one + other + 2) for one, other in zip(acts, received, strict=True)),
-        *((one + 1) / (other + 1) for one, other in (acts, received)),
+        *_of_node(graph, src, at),
+        *_of_node(graph, dst, at),
+        *((given + 1) / (given + taken + 2) for given, taken in zip(acts, received, strict=True)),
+        *((of_src + 1) / (of_dst + 1) for of_src, of_dst in (acts, received)),
         joined_to(graph, src, dst, at),
         *(at - past.last_link(dst, src, at), at - past.last_link(src, dst, at)),
         *(past.count_links(dst, src, at), past.count_links(src, dst, at)),
     ]
-    features = np.stack(columns, axis=1).astype(np.float64)
-    features[~np.isfinite(features)] = NEVER
-    return features
+    rows = np.stack(columns, axis=1).astype(np.float64)
+    assert rows.shape[1] == len(PLAIN_COLUMNS)
+    rows[~np.isfinite(rows)] = NEVER
+    return rows
 
 
-def _of_node(past: History, sums: tuple[tuple[Days, Days], tuple[Days, Days]], node: Ints, at: Days) -> list[Days]:
-    """Give the first eight features of one end, (n,) each; not finite where something has not happened."""
-    ends = (past.acts_start, past.acts_end(node, at)), (past.received_start, past.received_end(node, at))
-    toe = [
-        look_up(values, start, end, node)
-        for (start, end), each in zip(ends, sums, strict=True)
-        for values in each  # the mean, then the latest
-    ]
-    gaps = look_up_gaps(past.acts_time, *ends[0], node)
-    return [at - past.last_act(node, at), at - past.last_received(node, at), *gaps, *toe]
+def _of_node(graph: TemporalGraph, node: Ints, at: Days) -> list[Days]:
+    """Give the first eight columns of one end, (n,) each; not finite where something has not happened."""
+    past, toe = past_of(graph), []
+    for lists, values in zip((past.outgoing, past.incoming), running_toe(graph), strict=True):
+        end = find_end(lists.start, lists.time, node, at)
+        toe += [look_up(column, lists.start, end, node) for column in values]  # the mean, then the latest
+    gaps = look_up_gaps(past.outgoing, node, at)
+    return [at - past.last_outgoing(node, at), at - past.last_incoming(node, at), *gaps, *toe]
+
+
+@per_graph
+def running_toe(graph: TemporalGraph) -> tuple[tuple[Days, Days], tuple[Days, Days]]:
+    """Give mean and latest of the squashed ToEs along each node's events, by source and by target, once."""
+    past, toe = past_of(graph), squashed_toe(graph)
+    outgoing, incoming = (running(lists.start, toe[lists.reading]) for lists in (past.outgoing, past.incoming))
+    return outgoing, incoming
 
 
 @numba.njit(cache=True)
@@ -101,17 +96,19 @@ def running(start: Ints, values: Days) -> tuple[Days, Days]:
 @numba.njit(cache=True)
 def look_up(values: Days, start: Ints, end: Ints, node: Ints) -> Days:
     """Take the value right before each end among a node's places, (n,); NaN where there is none."""
-    found = np.full(node.size, np.nan)
+    latest = np.full(node.size, np.nan)
     for q in range(node.size):
         if end[q] > start[node[q]]:
-            found[q] = values[end[q] - 1]
-    return found
+            latest[q] = values[end[q] - 1]
+    return latest
 
 
 @numba.njit(cache=True)
-def look_up_gaps(time: Days, start: Ints, end: Ints, node: Ints) -> tuple[Days, Days]:
-    """Measure the last gap before each end among a node's times, and the mean gap, (n,) each; NaN before the second."""
+def look_up_gaps(lists: EventLists, node: Ints, at: Days) -> tuple[Days, Days]:
+    """Measure nodes' last gap by a moment, and the mean of their gaps, (n,) each; NaN before the second event."""
+    start, _, time, _ = lists
     last, mean = np.full(node.size, np.nan), np.full(node.size, np.nan)
+    end = find_end(start, time, node, at)
     for q in range(node.size):
         first = start[node[q]]
         if end[q] - first >= 2:

@@ -16,8 +16,10 @@ from torch.nn import functional
 from tadge.arrays import Days, NodeNumbers, Vectors
 from tadge.config import TOP, ForecastConfig
 from tadge.errors import InputError, NotFittedError
-from tadge.features.memory import NUM_SCALES, WIDTH, Scales, memory_of, pair_columns
-from tadge.features.timing import toe_columns
+from tadge.features.columns import LINK_COLUMNS, NUM_SCALES, TOE_COLUMNS, columns_left_out
+from tadge.features.link_columns import LINK_WIDTH, link_columns
+from tadge.features.tables import Scales, tables_of
+from tadge.features.toe_columns import toe_columns
 from tadge.forecasting.learn import learn_links, learn_toe
 from tadge.forecasting.link_scorer import LinkScorer
 from tadge.forecasting.trees import Trees
@@ -135,10 +137,12 @@ class Forecaster(BaseEstimator):  # type: ignore[misc]
         """
         graph = self._graph(graph)
         sources, targets, moments = pairs_of(graph, src, dst, at, before)
-        memory, threads = memory_of(graph, self.scales_), torch.get_num_threads()
+        tables, threads = tables_of(graph, self.scales_), torch.get_num_threads()
+        left_out = columns_left_out(self.config.without, LINK_COLUMNS)
         scores = np.empty(sources.size, np.float32)
         for cut in _cuts(sources.size):
-            columns = pair_columns(memory, sources[cut], targets[cut], moments[cut], threads)
+            pairs = sources[cut], targets[cut], moments[cut]
+            columns = link_columns(tables, *pairs, threads, left_out=left_out)
             rows = functional.pad(torch.from_numpy(columns), (0, 0, 0, -len(columns) % ALIGNED_ROWS))
             scores[cut] = self.links_(rows)[: len(columns)].numpy()
         return scores
@@ -202,10 +206,12 @@ class Forecaster(BaseEstimator):  # type: ignore[misc]
         sources, targets, moments = pairs_of(graph, src, dst, at, before)
         moments, passed = as_of_joining(graph, targets, moments)
         trees = self.toe_median_ if statistic == "median" else self.toe_mean_
-        squashed, threads = np.empty(sources.size), torch.get_num_threads()
+        tables, threads = tables_of(graph, self.scales_), torch.get_num_threads()
+        left_out = columns_left_out(self.config.without, TOE_COLUMNS)
+        squashed = np.empty(sources.size)
         for cut in _cuts(sources.size):
-            asked = sources[cut], targets[cut], moments[cut]
-            squashed[cut] = trees.predict(toe_columns(graph, self.scales_, *asked, threads))
+            pairs = sources[cut], targets[cut], moments[cut]
+            squashed[cut] = trees.predict(toe_columns(tables, *pairs, threads, left_out=left_out))
         return bounded_toe(squashed, passed, self._largest_toe, unit)
 
     def _graph(self, graph: TemporalGraph | None) -> TemporalGraph:
@@ -224,7 +230,7 @@ class Forecaster(BaseEstimator):  # type: ignore[misc]
     def save(self, folder: str | PathLike[str]) -> None:
         """Write the Forecaster into a folder, beside a TADGE where there is one: safetensors and JSON."""
         graph = self._graph(None)
-        learned = {"scales": torch.tensor([self.scales_.tick, *self.scales_.lately], dtype=torch.float64)}
+        learned = {"scales": torch.tensor([self.scales_.log_unit_days, *self.scales_.decay_days], dtype=torch.float64)}
         learned |= {f"links.{key}": value for key, value in self.links_.state_dict().items()}
         for name in TREES:
             trees = getattr(self, f"{name}_")
@@ -249,11 +255,11 @@ def _learned(tensors: dict[str, Tensor], config: ForecastConfig) -> tuple[Scales
     times = tensors["scales"]
     if times.shape != (1 + NUM_SCALES,) or not bool((torch.isfinite(times) & (times > 0)).all()):
         raise ValueError("not scales")
-    tick, *lately = times.tolist()
-    links = LinkScorer(WIDTH, config.hidden)
+    log_unit_days, *decay_days = times.tolist()
+    links = LinkScorer(LINK_WIDTH, config.hidden)
     links.load_state_dict(under("links"))
     mean, median = (Trees(**{part: value.numpy() for part, value in under(name).items()}).checked() for name in TREES)
-    return Scales(tick, tuple(lately)), links.eval(), mean, median
+    return Scales(log_unit_days, tuple(decay_days)), links.eval(), mean, median
 
 
 def _cuts(size: int) -> Iterator[slice]:

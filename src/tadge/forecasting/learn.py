@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numba
 import numpy as np
@@ -12,20 +11,23 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from tadge.arrays import Days, Ints, Report
+from tadge.arrays import Days, Ints, Report, Vectors
 from tadge.config import ForecastConfig
-from tadge.features.memory import COLUMNS, WIDTH, Columns, Memory, Scales, memory_of, pair_columns
+from tadge.features.columns import LINK_COLUMNS, TOE_COLUMNS, columns_left_out
+from tadge.features.link_columns import LINK_WIDTH, link_columns
 from tadge.features.pairs import Pairs, timed_pairs
-from tadge.features.timing import TOE_WIDTH, toe_columns
+from tadge.features.tables import Scales, make_tables, tables_of
+from tadge.features.toe_columns import TOE_WIDTH, toe_columns
 from tadge.forecasting.link_scorer import LinkScorer
 from tadge.forecasting.trees import Trees
-from tadge.graph import TemporalGraph
+from tadge.graph.graph import TemporalGraph
+from tadge.graph.past import PairLists, past_of
 from tadge.seeding import seeded, stream
 from tadge.units import squash, unsquash
 
-RESCALED = {0.25: 1 / 6, 0.5: 1 / 3, 2.0: 1 / 3, 4.0: 1 / 6}  # factors on all times: probability of each
+RESCALED = {0.25: 1 / 6, 0.5: 1 / 3, 2.0: 1 / 3, 4.0: 1 / 6}  # factors on all times, powers of two: probability
 FEW_MOMENTS = 256  # a clock with no more distinct times counts in steps, like years: those cannot be rescaled
-FORTH = COLUMNS.index("src to dst")
+FORTH = LINK_COLUMNS.index("src to dst")
 DRAWS = 4  # tries to draw a former target that was one by then
 
 
@@ -33,12 +35,13 @@ def learn_links(graph: TemporalGraph, scales: Scales, config: ForecastConfig, se
     """Learn to rank the target of every event above others, from what happened before it.
 
     Two questions are asked: which of some random nodes it is; and, of an event that repeats a link, which of the former
-    targets of its source. The same score, that of the likelier target, is the best answer to both. Of a first contact
-    the second must not be asked: it would teach that what has been will not be again.
+    targets of its source. The same score, that of the likelier target, is the best answer to both. The second is
+    skipped for first contacts: the network would learn that former targets never recur.
     """
-    memory, rng = memory_of(graph, scales), np.random.default_rng(int(stream(seed, "links")))
+    tables, rng = tables_of(graph, scales), np.random.default_rng(int(stream(seed, "links")))
+    left_out, pairs = columns_left_out(config.without, LINK_COLUMNS), past_of(graph).pairs
     count, num_random = config.batch_events, config.random_negatives
-    head = seeded(lambda: LinkScorer(WIDTH, config.hidden), seed, "link head")
+    head = seeded(lambda: LinkScorer(LINK_WIDTH, config.hidden), seed, "link head")
 
     def batch() -> tuple[Tensor, Tensor]:
         event = _later_more_often(rng, graph.num_events, count, config)
@@ -48,13 +51,13 @@ def learn_links(graph: TemporalGraph, scales: Scales, config: ForecastConfig, se
             src, dst = np.where(turn, dst, src), np.where(turn, src, dst)
         at = np.nextafter(graph.time[event], -np.inf)
         anyone = rng.integers(graph.num_sources, graph.num_nodes, (count, num_random))
-        former = former_targets(memory, src, at, rng.random((count, config.former_negatives, DRAWS)))
-        asked = np.concatenate([dst[:, None], anyone, former], axis=1)  # (B, C)
-        wrong = (asked == dst[:, None]) | (asked < 0)
+        former = draw_former_targets(pairs, src, at, rng.random((count, config.former_negatives, DRAWS)))
+        candidates = np.concatenate([dst[:, None], anyone, former], axis=1)  # (B, C)
+        wrong = (candidates == dst[:, None]) | (candidates < 0)
         wrong[:, 0] = False
-        each = asked.shape[1]
-        pairs = np.repeat(src, each), np.maximum(asked, 0).reshape(-1), np.repeat(at, each)
-        columns = pair_columns(memory, *pairs).reshape(*asked.shape, -1)
+        width = candidates.shape[1]
+        questions = np.repeat(src, width), np.maximum(candidates, 0).reshape(-1), np.repeat(at, width)
+        columns = link_columns(tables, *questions, left_out=left_out).reshape(*candidates.shape, -1)
         return torch.from_numpy(columns), torch.from_numpy(wrong)
 
     head.normalise.learn(torch.cat([batch()[0].flatten(0, 1) for _ in range(8)]))
@@ -73,35 +76,32 @@ def learn_toe(graph: TemporalGraph, scales: Scales, config: ForecastConfig, seed
     pairs = timed_pairs(graph, config.max_pairs, seed)
     if not pairs.toe.size:
         return Trees.none(), Trees.none()
-    columns = toe_columns(graph, scales, pairs.src, pairs.dst, pairs.at)
+    left_out = columns_left_out(config.without, TOE_COLUMNS)
+    columns = toe_columns(tables_of(graph, scales), pairs.src, pairs.dst, pairs.at, left_out=left_out)
     weight = np.exp(np.arange(1 - pairs.toe.size, 1) / (config.recency * pairs.toe.size))
     rows = columns, pairs.toe, weight
     if config.rescale and graph.num_moments > FEW_MOMENTS:
-        other = rescaled_copies(graph, scales, pairs, seed)
-        rows = np.concatenate([columns, other[0]]), np.concatenate([pairs.toe, other[1]]), np.tile(weight, 2)
+        rescaled, toe = rescaled_columns(graph, scales, pairs, seed)
+        rescaled[:, left_out] = 0.0
+        rows = np.concatenate([columns, rescaled]), np.concatenate([pairs.toe, toe]), np.tile(weight, 2)
     tree_seed = int(stream(seed, "trees") >> np.uint64(32))
     mean, median = Trees.learn(*rows, config, tree_seed, ("squared_error", "absolute_error"))
     return mean, median
 
 
-def rescaled_copies(graph: TemporalGraph, scales: Scales, pairs: Pairs, seed: int) -> tuple[Columns, Days]:
+def rescaled_columns(graph: TemporalGraph, scales: Scales, pairs: Pairs, seed: int) -> tuple[Vectors, Days]:
     """See each edge again as if all had gone faster or slower: columns, (n, TOE_WIDTH), and squashed ToEs, (n,).
 
     So what is learned is how long edges take beside other spans, which holds where all slows down, rather than how
-    long they took in those days.
+    long they took in those days. The past is the same; only the scales that its times are seen in change.
     """
     rng, columns = np.random.default_rng(int(stream(seed, "paces"))), np.empty((pairs.toe.size, TOE_WIDTH), np.float32)
-    pace = rng.choice(list(RESCALED), pairs.toe.size, p=list(RESCALED.values()))
+    factors = rng.choice(list(RESCALED), pairs.toe.size, p=list(RESCALED.values()))
     for factor in RESCALED:
-        own = np.flatnonzero(pace == factor)
-        asked = pairs.src[own], pairs.dst[own], factor * pairs.at[own]
-        columns[own] = toe_columns(rescaled(graph, factor), scales, *asked)
-    return columns, squash(pace * unsquash(pairs.toe))
-
-
-def rescaled(graph: TemporalGraph, factor: float) -> TemporalGraph:
-    """Let everything take so many times as long."""
-    return replace(graph, time=factor * graph.time, toe=factor * graph.toe, tov_times=factor * graph.tov_times)
+        chosen = np.flatnonzero(factors == factor)
+        tables = make_tables(graph, scales.rescaled(factor))
+        columns[chosen] = toe_columns(tables, pairs.src[chosen], pairs.dst[chosen], pairs.at[chosen])
+    return columns, squash(factors * unsquash(pairs.toe))
 
 
 def _enough(config: ForecastConfig, num_events: int) -> int:
@@ -131,15 +131,16 @@ def _later_more_often(rng: np.random.Generator, size: int, count: int, config: F
 
 
 @numba.njit(cache=True)
-def former_targets(memory: Memory, src: Ints, at: Days, draws: Days) -> Ints:
-    """Draw former targets of src as of moments, (n, K), with equal chances; -1 where no draw of (n, K, T) hits one."""
-    found = np.full(draws.shape[:2], -1, np.int64)
+def draw_former_targets(pairs: PairLists, src: Ints, at: Days, draws: Days) -> Ints:
+    """Draw former targets of src as of moments, (n, K), each as likely; -1 where no draw of (n, K, T) hits one."""
+    first, target, start, _, time = pairs
+    drawn = np.full(draws.shape[:2], -1, np.int64)
     for q in range(src.size):
-        first, end = memory.pairs_start[src[q]], memory.pairs_start[src[q] + 1]
+        begin, end = first[src[q]], first[src[q] + 1]
         for k in range(draws.shape[1]):
             for t in range(draws.shape[2]):
-                pair = first + int(draws[q, k, t] * (end - first))
-                if pair < end and memory.pair_time[memory.pair_start[pair]] <= at[q]:
-                    found[q, k] = memory.pair_other[pair]
+                pair = begin + int(draws[q, k, t] * (end - begin))
+                if pair < end and time[start[pair]] <= at[q]:
+                    drawn[q, k] = target[pair]
                     break
-    return found
+    return drawn

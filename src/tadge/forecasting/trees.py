@@ -12,10 +12,9 @@ from typing import Any
 import numba
 import numpy as np
 
-from tadge.arrays import Days, Ints
+from tadge.arrays import Days, Ints, Vectors
 from tadge.config import ForecastConfig
-from tadge.features.memory import Columns
-from tadge.features.timing import TOE_WIDTH
+from tadge.features.toe_columns import TOE_WIDTH
 
 BINS = 255  # at most, of the values of a column
 
@@ -50,7 +49,7 @@ class Trees:
     @classmethod
     def learn(
         cls,
-        columns: Columns,
+        columns: Vectors,
         target: Days,
         weight: Days,
         config: ForecastConfig,
@@ -81,7 +80,7 @@ class Trees:
         return tuple(cls._copied(model.fit(rows, target, sample_weight=weight), edges) for model in models)
 
     @classmethod
-    def _copied(cls, model: Any, edges: list[Columns]) -> Trees:
+    def _copied(cls, model: Any, edges: list[Vectors]) -> Trees:
         """Copy what scikit-learn learned from the bins of columns, back to their values."""
         nodes = [each[0].nodes for each in model._predictors]
         start = np.cumsum([0, *(len(each) for each in nodes)])[:-1]
@@ -116,14 +115,14 @@ class Trees:
             raise ValueError("a tree has no answer")
         return self
 
-    def predict(self, columns: Columns) -> Days:
+    def predict(self, columns: Vectors) -> Days:
         """Predict for rows of columns, (n, F), as (n,)."""
         found = np.full(len(columns), self.base[0])
         predict_into(self.start, self.column, self.threshold, self.left, self.right, self.value, columns, found)
         return found
 
 
-def bin_edges(column: Columns) -> Columns:
+def bin_edges(column: Vectors) -> Vectors:
     """Find at most BINS values, the largest among them, that split a column into parts of about equal size."""
     values = np.unique(column)
     if values.size <= BINS:
@@ -133,7 +132,7 @@ def bin_edges(column: Columns) -> Columns:
 
 @numba.njit(cache=True, nogil=True)
 def predict_into(
-    start: Ints, column: Ints, threshold: Days, left: Ints, right: Ints, value: Days, columns: Columns, found: Days
+    start: Ints, column: Ints, threshold: Days, left: Ints, right: Ints, value: Days, columns: Vectors, found: Days
 ) -> None:
     """Add every tree's answer for every row."""
     for row in range(found.size):

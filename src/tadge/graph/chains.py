@@ -13,9 +13,10 @@ import numba
 import numpy as np
 
 from tadge.arrays import PAD, Days, Ints, Nodes
-from tadge.graph import TemporalGraph
 from tadge.graph.cache import per_graph
+from tadge.graph.graph import TemporalGraph
 from tadge.graph.links import links_of
+from tadge.graph.past import find_end
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +72,7 @@ def latest(graph: TemporalGraph, nodes: Ints, at: Days, count: int) -> tuple[Int
     Returns:
         (K,) occurrences, and (K,) which of the Q queries each belongs to, ascending.
     """
-    end = joined_by(graph.tov_start, graph.tov_times, nodes, at)
+    end = find_end(graph.tov_start, graph.tov_times, nodes, at)
     have = np.minimum(end - graph.tov_start[nodes], count)
     query = np.repeat(np.arange(nodes.size), have)
     within = np.arange(query.size) - np.repeat(np.cumsum(have) - have, have)
@@ -80,7 +81,7 @@ def latest(graph: TemporalGraph, nodes: Ints, at: Days, count: int) -> tuple[Int
 
 def last_joined(graph: TemporalGraph, nodes: Ints, at: Days) -> Days:
     """Tell when nodes, (Q,), last joined at or before moments, (Q,), in days; -inf where they had not."""
-    end = joined_by(graph.tov_start, graph.tov_times, nodes, at)
+    end = find_end(graph.tov_start, graph.tov_times, nodes, at)
     found = np.full(nodes.size, -np.inf)
     some = end > graph.tov_start[nodes]
     found[some] = graph.tov_times[end[some] - 1]
@@ -95,16 +96,6 @@ def as_of_joining(graph: TemporalGraph, nodes: Ints, at: Days) -> tuple[Days, Da
     joined = last_joined(graph, nodes, at)
     has_joined = joined > -np.inf
     return np.where(has_joined, joined, at), np.where(has_joined, at - joined, 0.0)
-
-
-@numba.njit(cache=True)
-def joined_by(start: Ints, tov: Days, nodes: Ints, at: Days) -> Ints:
-    """Find the end of each node's occurrences at or before a moment: (Q,) places in `tov`."""
-    end = np.empty(nodes.size, np.int64)
-    for q in range(nodes.size):
-        first, last = start[nodes[q]], start[nodes[q] + 1]
-        end[q] = first + np.searchsorted(tov[first:last], at[q], side="right")
-    return end
 
 
 @numba.njit(cache=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import itertools
 import math
 from dataclasses import replace
@@ -14,11 +13,13 @@ from hypothesis import strategies as st
 
 from futures import all_kinds, other_futures
 from small import forum
-from tadge.features import timing
-from tadge.features.memory import COLUMNS, WIDTH, Scales, memory_of, pair_columns
-from tadge.features.timing import TIMING, TOE_WIDTH, toe_columns
+from tadge.arrays import NodeNumbers
+from tadge.features.columns import TIMING_COLUMNS, TOE_COLUMNS
+from tadge.features.link_columns import LINK_WIDTH, link_columns
+from tadge.features.tables import Scales, make_tables, marks_of, tables_of
+from tadge.features.toe_columns import TOE_WIDTH, toe_columns
 from tadge.graph import TemporalGraph
-from tadge.graph.past import lay_out
+from tadge.graph.past import past_of
 
 SCALES = Scales(0.01, (0.3, 1.0, 5.0, 40.0))
 
@@ -34,7 +35,7 @@ def rows_of(graph):
     weight = np.zeros(graph.num_events) if graph.weight is None else graph.weight
     for u, v, t, w in zip(*(each.tolist() for each in (graph.src, graph.dst, graph.time, weight)), strict=True):
         for src, dst in [(u, v)] if graph.directed or u == v else [(u, v), (v, u)]:
-            joined = max((each for each in graph.tov(dst).tolist() if each < t), default=None)
+            joined = max((each for each in graph.tov(NodeNumbers(dst)).tolist() if each < t), default=None)
             toe = None if joined is None else 2 * math.atan(t - joined) / math.pi
             rows.append((src, dst, t, w, toe, joined))
     return rows
@@ -68,14 +69,14 @@ class Plain:
         if not gaps:
             return 20.0, 0.5
         squashed = sum(2 * math.atan(gap) / math.pi for gap in gaps)
-        return math.log(1 + gaps[3 * len(gaps) // 4] / self.scales.tick), (squashed + 1) / (len(gaps) + 2)
+        return math.log(1 + gaps[3 * len(gaps) // 4] / self.scales.log_unit_days), (squashed + 1) / (len(gaps) + 2)
 
     def targets(self, u, v):
         """Who v acted on, the latest first; each once."""
         latest, first_seen = list(reversed(self.acts(v)))[:64], {}
         for place, row in enumerate(latest):
             first_seen.setdefault(row[1], (place, row[2]))
-        day = self.scales.lately[1]
+        day = self.scales.decay_days[1]
         answered = {w: max((t for a, b, t, *_ in self.rows if (a, b) == (w, v)), default=-math.inf) for w in first_seen}
         return {
             "dst acted on src within a day": any(row[1] == u and self.now - row[2] <= day for row in latest),
@@ -117,13 +118,13 @@ class Plain:
 
 
 def assert_plain(graph, src, dst, at, scales=SCALES):
-    found = toe_columns(graph, scales, src, dst, at)
+    found = toe_columns(tables_of(graph, scales), src, dst, at)
     assert found.shape == (src.size, TOE_WIDTH)
-    assert found[:, :WIDTH].tobytes() == pair_columns(memory_of(graph, scales), src, dst, at).tobytes()
-    for row, u, v, now in zip(found[:, WIDTH:], src.tolist(), dst.tolist(), at.tolist(), strict=True):
+    assert found[:, :LINK_WIDTH].tobytes() == link_columns(tables_of(graph, scales), src, dst, at).tobytes()
+    for row, u, v, now in zip(found[:, LINK_WIDTH:], src.tolist(), dst.tolist(), at.tolist(), strict=True):
         expected = Plain(graph, scales, now).columns(u, v)
-        assert sorted(expected) == sorted(TIMING)
-        for name, value in zip(TIMING, row.tolist(), strict=True):
+        assert sorted(expected) == sorted(TIMING_COLUMNS)
+        for name, value in zip(TIMING_COLUMNS, row.tolist(), strict=True):
             assert value == pytest.approx(float(expected[name]), rel=1e-5, abs=1e-6), (name, u, v, now)
 
 
@@ -159,7 +160,7 @@ def test_a_busy_target_is_looked_through_in_part(directed):
 
 
 def test_names_are_of_their_own():
-    assert len({*COLUMNS, *TIMING}) == TOE_WIDTH
+    assert len(set(TOE_COLUMNS)) == TOE_WIDTH
 
 
 @settings(deadline=None)
@@ -168,12 +169,12 @@ def test_what_is_later_changes_no_bit(asked, seed):
     graph, src, dst, at = asked
     for now in np.unique(at):
         moments, known = np.full(src.size, now), int(np.searchsorted(graph.time, now, side="right"))
-        expected = toe_columns(graph, SCALES, src, dst, moments).tobytes()
+        expected = toe_columns(tables_of(graph, SCALES), src, dst, moments).tobytes()
         for other in other_futures(graph, now, np.random.default_rng(seed)):
             if graph.weight is not None:
                 later = np.random.default_rng(seed).normal(size=other.num_events - known)
                 other = replace(other, weight=np.append(graph.weight[:known], later))  # noqa: PLW2901
-            assert toe_columns(other, SCALES, src, dst, moments).tobytes() == expected
+            assert toe_columns(tables_of(other, SCALES), src, dst, moments).tobytes() == expected
 
 
 def test_threads_change_nothing():
@@ -184,27 +185,44 @@ def test_threads_change_nothing():
         rng.integers(0, graph.num_nodes, count),
         rng.choice(graph.time, count),
     )
-    assert toe_columns(graph, SCALES, *asked, 3).tobytes() == toe_columns(graph, SCALES, *asked).tobytes()
+    tables = tables_of(graph, SCALES)
+    assert toe_columns(tables, *asked, 3).tobytes() == toe_columns(tables, *asked).tobytes()
 
 
-def test_tables_are_made_once_and_go_with_their_graph():
-    graph = replace(forum())
-    assert timing.timing_of(graph, SCALES) is timing.timing_of(graph, SCALES)
-    held = len(timing._kept)
-    del graph
-    gc.collect()
-    assert len(timing._kept) < held
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("factor", [0.25, 0.5, 2.0, 4.0])
+def test_rescaled_columns_have_the_bits_of_a_rescaled_graph(directed, factor):
+    """Times that are multiplied by a power of two lose no bit, so neither does what is made from them."""
+    graph, rng, scales = weighted(forum(directed=directed)), np.random.default_rng(2), SCALES
+    src, dst = rng.integers(0, graph.num_nodes, (2, 500))
+    at = rng.choice(graph.time, 500)
+    times = {"time": factor * graph.time, "toe": factor * graph.toe, "tov_times": factor * graph.tov_times}
+    expected = toe_columns(tables_of(replace(graph, **times), scales), src, dst, factor * at)
+    assert toe_columns(make_tables(graph, scales.rescaled(factor)), src, dst, at).tobytes() == expected.tobytes()
+    assert toe_columns(tables_of(graph, scales), src, dst, at).tobytes() != expected.tobytes()
+
+
+def test_kinds_of_a_part_whose_targets_joined_before_it():
+    """A part keeps the ToE of its events although it has lost when their targets joined: their sources count as new."""
+    part = forum().between(float(forum().time[400]), np.inf)
+    joined = marks_of(part)[~np.isnan(part.toe)] & 7
+    assert set(joined.tolist()) == {0, 1, 2, 3}
+    assert (marks_of(part)[np.isnan(part.toe)] & 7 == 4).all()
+    rng = np.random.default_rng(5)
+    src, dst, at = rng.integers(0, part.num_nodes, 20), rng.integers(0, part.num_nodes, 20), rng.choice(part.time, 20)
+    assert np.isfinite(toe_columns(tables_of(part, SCALES), src, dst, at)).all()
 
 
 @given(all_kinds())
-def test_values_are_laid_out_as_the_history_is(graph):
+def test_values_of_readings_stand_where_the_past_looks_for_them(graph):
+    past = past_of(graph)
     forth, back = np.arange(graph.num_events) + 0.25, np.arange(graph.num_events) + 0.75
     rows = []
     for k, (u, v) in enumerate(zip(graph.src.tolist(), graph.dst.tolist(), strict=True)):
         rows.append((u, v, forth[k]))
         if not graph.directed and u != v:
             rows.append((v, u, back[k]))
-    acts, received, pairs = lay_out(graph, forth, back)
-    assert acts.tolist() == [row[2] for row in sorted(rows, key=lambda row: row[0])]
-    assert received.tolist() == [row[2] for row in sorted(rows, key=lambda row: row[1])]
-    assert pairs.tolist() == [row[2] for row in sorted(rows, key=lambda row: row[:2])]
+    values = past.by_reading(forth, back)
+    assert values[past.outgoing.reading].tolist() == [row[2] for row in sorted(rows, key=lambda row: row[0])]
+    assert values[past.incoming.reading].tolist() == [row[2] for row in sorted(rows, key=lambda row: row[1])]
+    assert values[past.pairs.reading].tolist() == [row[2] for row in sorted(rows, key=lambda row: row[:2])]

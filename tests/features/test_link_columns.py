@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import math
+import weakref
 
 import numpy as np
 import pytest
@@ -13,8 +14,11 @@ from hypothesis import strategies as st
 
 from futures import all_kinds, other_futures, random_ends, with_events
 from small import forum
-from tadge.features import memory
-from tadge.features.memory import COLUMNS, NODE, WIDTH, Scales, memory_of, pair_columns
+from tadge.errors import ConfigError
+from tadge.features import link_columns as kernels
+from tadge.features.columns import LINK_COLUMNS, TOE_COLUMNS, columns_left_out
+from tadge.features.link_columns import LINK_WIDTH, NODE_WIDTH, link_columns
+from tadge.features.tables import Scales, tables_of
 from tadge.graph import TemporalGraph
 
 SCALES = Scales(0.01, (0.3, 1.0, 5.0, 40.0))
@@ -36,13 +40,13 @@ class Plain:
     """All that is known of pairs as of a moment, by name, from the list of events."""
 
     def __init__(self, graph, scales, now):
-        self.sided, self.scales, self.now = graph.num_sources > 0, scales, now
+        self.bipartite, self.scales, self.now = graph.num_sources > 0, scales, now
         self.rows = [row for row in rows_of(graph) if row[2] <= now]
         self.times = [t for t in graph.time.tolist() if t <= now]
 
     def ago(self, times):
         """Give the time since the last of them on the log scale."""
-        return math.log(1 + (self.now - max(times)) / self.scales.tick) if times else 20.0
+        return math.log(1 + (self.now - max(times)) / self.scales.log_unit_days) if times else 20.0
 
     def role(self, node, act):
         """What a node did, or what was done to it: (other, time, ToE, whether the pair had an earlier event)."""
@@ -57,9 +61,9 @@ class Plain:
     def side(self, node, act):
         mine = self.role(node, act)
         times, toe = [row[1] for row in mine], [row[2] for row in mine if row[2] is not None]
-        gap = math.log(1 + (times[-1] - times[-2]) / self.scales.tick) if len(times) > 1 else 20.0
+        gap = math.log(1 + (times[-1] - times[-2]) / self.scales.log_unit_days) if len(times) > 1 else 20.0
         since = [t for t in self.times if t > times[-1]] if times else []
-        lately = [sum(math.exp(-(self.now - t) / days) for t in times) for days in self.scales.lately]
+        lately = [sum(math.exp(-(self.now - t) / days) for t in times) for days in self.scales.decay_days]
         return {
             "since": self.ago(times),
             "count": math.log(1 + len(mine)),
@@ -75,7 +79,7 @@ class Plain:
         acts, links = self.side(node, True), self.side(node, False)
         seen = [t for u, v, t, _ in self.rows if node in (u, v)]
         acted = max((t for u, _, t, _ in self.rows if u == node), default=-math.inf)
-        found = {"age": math.log(1 + (self.now - min(seen)) / self.scales.tick) if seen else -1.0}
+        found = {"age": math.log(1 + (self.now - min(seen)) / self.scales.log_unit_days) if seen else -1.0}
         found["links to it since it acted"] = math.log(1 + sum(v == node and t > acted for _, v, t, _ in self.rows))
         names = {"since": ("since it acted", "since it was linked to"), "count": ("acts", "links to it")}
         names |= {name: (f"{text} of acts", f"{text} of links to it") for name, text in TEXTS.items()}
@@ -100,7 +104,7 @@ class Plain:
             count = sum((each in v_acts) + (each in v_links) for each in others)
             return math.log(1 + count)
 
-        common = self.three_steps(u, v) if self.sided else (in_common(u_acts), in_common(u_links))
+        common = self.three_steps(u, v) if self.bipartite else (in_common(u_acts), in_common(u_links))
         return {
             "since src to dst": self.ago(forth),
             "since dst to src": self.ago(back),
@@ -139,13 +143,13 @@ TEXTS = {"gap": "last gap", "mean": "mean ToE", "last": "last ToE"}
 
 
 def assert_plain(graph, src, dst, at, scales=SCALES):
-    found = pair_columns(memory_of(graph, scales), src, dst, at)
-    assert found.shape == (src.size, WIDTH)
+    found = link_columns(tables_of(graph, scales), src, dst, at)
+    assert found.shape == (src.size, LINK_WIDTH)
     assert found.dtype == np.float32
     for row, u, v, now in zip(found, src.tolist(), dst.tolist(), at.tolist(), strict=True):
         expected = Plain(graph, scales, now).columns(u, v)
-        assert sorted(expected) == sorted(COLUMNS)
-        for name, value in zip(COLUMNS, row.tolist(), strict=True):
+        assert sorted(expected) == sorted(LINK_COLUMNS)
+        for name, value in zip(LINK_COLUMNS, row.tolist(), strict=True):
             assert value == pytest.approx(float(expected[name]), rel=1e-6, abs=1e-6), (name, u, v, now)
 
 
@@ -199,16 +203,33 @@ def test_three_steps_lead_to_hundreds_of_targets():
                     if like != u and target != shared:
                         weight[target] = weight.get(target, 0) + 1 / ((1 + i) * (1 + j) * (1 + k))
                         latest[target] = max(latest.get(target, -math.inf), min(one, two, three))
-        found = pair_columns(memory_of(graph, SCALES), np.full(targets.size, u), targets, np.full(targets.size, now))
+        found = link_columns(tables_of(graph, SCALES), np.full(targets.size, u), targets, np.full(targets.size, now))
         expected = [(math.log(1 + 10 * weight.get(v, 0)), latest.get(v)) for v in targets.tolist()]
-        expected = [(one, math.log(1 + (now - two) / SCALES.tick) if two else 20.0) for one, two in expected]
+        expected = [(one, math.log(1 + (now - two) / SCALES.log_unit_days) if two else 20.0) for one, two in expected]
         np.testing.assert_allclose(found[:, -2:], expected, rtol=1e-6)
         seen += len(weight)
     assert seen > 600
 
 
 def test_columns_have_names_of_their_own():
-    assert len(set(COLUMNS)) == WIDTH == 2 * NODE + 15
+    assert len(set(LINK_COLUMNS)) == LINK_WIDTH == 2 * NODE_WIDTH + 15
+
+
+def test_columns_are_left_out_by_name():
+    graph, rng = forum(), np.random.default_rng(4)
+    asked = *random_ends(graph, 50, rng), rng.choice(graph.time, 50)
+    names = "src: age, unanswered ,kind of edge"
+    left_out = columns_left_out(names, LINK_COLUMNS)
+    assert [LINK_COLUMNS[place] for place in left_out] == ["src: age", "unanswered"]
+    assert columns_left_out(names, TOE_COLUMNS).size == 3
+    assert columns_left_out("", TOE_COLUMNS).size == 0
+    known = link_columns(tables_of(graph, SCALES), *asked)
+    found = link_columns(tables_of(graph, SCALES), *asked, left_out=left_out)
+    assert (found[:, left_out] == 0).all()
+    rest = np.setdiff1d(np.arange(LINK_WIDTH), left_out)
+    assert found[:, rest].tobytes() == known[:, rest].tobytes()
+    with pytest.raises(ConfigError, match=r"unknown column.*did you mean 'src: age'"):
+        columns_left_out("src: agee", LINK_COLUMNS)
 
 
 # -- nothing of the future -------------------------------------------------------------------------------------------
@@ -220,9 +241,9 @@ def test_what_is_later_changes_no_bit(asked, seed):
     rng = np.random.default_rng(seed)
     for now in np.unique(at):
         moments = np.full(src.size, now)
-        expected = pair_columns(memory_of(graph, SCALES), src, dst, moments)
+        expected = link_columns(tables_of(graph, SCALES), src, dst, moments)
         for other in other_futures(graph, now, rng):
-            assert pair_columns(memory_of(other, SCALES), src, dst, moments).tobytes() == expected.tobytes()
+            assert link_columns(tables_of(other, SCALES), src, dst, moments).tobytes() == expected.tobytes()
 
 
 # -- the same in any way it is asked ---------------------------------------------------------------------------------
@@ -242,25 +263,25 @@ def many_questions(graph, count, rng):
 @pytest.mark.parametrize("directed", [True, False])
 def test_pairs_of_one_src_and_moment_are_as_each_alone(directed):
     graph, rng = forum(directed=directed), np.random.default_rng(0)
-    known, asked = memory_of(graph, SCALES), many_questions(graph, 300, rng)
-    together = pair_columns(known, *asked)
-    alone = [pair_columns(known, *(each[k : k + 1] for each in asked)) for k in range(300)]
+    known, asked = tables_of(graph, SCALES), many_questions(graph, 300, rng)
+    together = link_columns(known, *asked)
+    alone = [link_columns(known, *(each[k : k + 1] for each in asked)) for k in range(300)]
     assert together.tobytes() == np.concatenate(alone).tobytes()
     order = rng.permutation(300)
-    assert pair_columns(known, *(each[order] for each in asked)).tobytes() == together[order].tobytes()
+    assert link_columns(known, *(each[order] for each in asked)).tobytes() == together[order].tobytes()
 
 
 def test_threads_and_pieces_change_nothing(monkeypatch):
     graph = forum()
-    known, asked = memory_of(graph, SCALES), many_questions(graph, 500, np.random.default_rng(1))
-    expected = pair_columns(known, *asked).tobytes()
+    known, asked = tables_of(graph, SCALES), many_questions(graph, 500, np.random.default_rng(1))
+    expected = link_columns(known, *asked).tobytes()
     for at_once in (1, 7, 499, 500):
-        monkeypatch.setattr(memory, "AT_ONCE", at_once)
+        monkeypatch.setattr(kernels, "PIECE", at_once)
         for threads in (1, 2, 5):
-            assert pair_columns(known, *asked, threads).tobytes() == expected
+            assert link_columns(known, *asked, threads).tobytes() == expected
     none = np.zeros(0, np.int64)
     for threads in (1, 3):
-        assert pair_columns(known, none, none, np.zeros(0), threads).shape == (0, WIDTH)
+        assert link_columns(known, none, none, np.zeros(0), threads).shape == (0, LINK_WIDTH)
 
 
 def test_a_graph_without_events_and_one_event():
@@ -271,14 +292,15 @@ def test_a_graph_without_events_and_one_event():
             assert_plain(each, nodes, other, np.full(4, at))
 
 
-def test_a_memory_is_made_once_and_goes_with_its_graph():
+def test_tables_are_made_once_and_go_with_their_graph():
     graph = with_events(forum(), forum().src, forum().dst, forum().time)
-    assert memory_of(graph, SCALES) is memory_of(graph, SCALES)
-    assert memory_of(graph, SCALES) is not memory_of(graph, Scales.of(graph))
-    held = len(memory._kept)
+    assert tables_of(graph, SCALES) is tables_of(graph, SCALES)
+    assert tables_of(graph, SCALES) is not tables_of(graph, Scales.of(graph))
+    assert tables_of(graph, SCALES).pairs is tables_of(graph, Scales.of(graph)).pairs
+    gone = weakref.ref(tables_of(graph, SCALES).toe)
     del graph
     gc.collect()
-    assert len(memory._kept) < held
+    assert gone() is None
 
 
 # -- scales ------------------------------------------------------------------------------------------------------------
@@ -291,18 +313,18 @@ def spanning(days, first=100.0):
 @pytest.mark.parametrize("days", [0.0, 10.0, 365.0, 10_000.0])
 def test_ordinary_spans_have_an_hour_a_day_a_week_and_a_month(days):
     found = Scales.of(spanning(days))
-    assert found.lately == pytest.approx((1 / 24, 1.0, 7.0, 30.0))
-    assert found.tick == pytest.approx(8.64 / 86_400)  # some seconds
+    assert found.decay_days == pytest.approx((1 / 24, 1.0, 7.0, 30.0))
+    assert found.log_unit_days == pytest.approx(8.64 / 86_400)  # some seconds
 
 
 @pytest.mark.parametrize("days", [9.99, 1.0, 1e-5, 1e-9, 10_001.0, 1e6, 3e9])
 def test_other_spans_have_parts_of_themselves(days):
     graph = spanning(days, first=0.0)
     found = Scales.of(graph)
-    assert found.lately[1] == pytest.approx(days / 1000)
-    ratios = np.array([found.tick, *found.lately]) / days
+    assert found.decay_days[1] == pytest.approx(days / 1000)
+    ratios = np.array([found.log_unit_days, *found.decay_days]) / days
     assert ratios == pytest.approx(np.array([1e-4, 1 / 24, 1, 7, 30]) / 1000)
-    columns = pair_columns(memory_of(graph, found), np.array([0, 1]), np.array([1, 0]), np.full(2, days))
+    columns = link_columns(tables_of(graph, found), np.array([0, 1]), np.array([1, 0]), np.full(2, days))
     assert np.isfinite(columns).all()
     assert columns.max() <= 20.0  # never is longest ago
 
@@ -311,8 +333,8 @@ def test_other_spans_have_parts_of_themselves(days):
 def test_spans_of_next_to_nothing_have_scales(days):
     graph = spanning(days, first=0.0)
     found = Scales.of(graph)
-    assert min(found.tick, *found.lately) > 0
-    columns = pair_columns(memory_of(graph, found), np.array([0, 1]), np.array([1, 0]), np.full(2, 1e9))
+    assert min(found.log_unit_days, *found.decay_days) > 0
+    columns = link_columns(tables_of(graph, found), np.array([0, 1]), np.array([1, 0]), np.full(2, 1e9))
     assert np.isfinite(columns).all()
 
 
