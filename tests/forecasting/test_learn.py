@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,16 +12,22 @@ from graphs import random_graph
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from tadge.features.memory import Scales, memory_of, pair_columns
-from tadge.features.timing import toe_columns
 
 from futures import all_kinds
 from small import assert_same
+from tadge.arrays import NodeNumbers
+from tadge.config import ForecastConfig
 from tadge.evaluation.metrics import mean_ranks
+from tadge.features.columns import TOE_COLUMNS
+from tadge.features.link_columns import link_columns
+from tadge.features.tables import Scales, tables_of
+from tadge.features.toe_columns import toe_columns
 from tadge.forecasting import learn
-from tadge.forecasting.learn import at_pace, descend, draw_former_targets, learn_links, learn_toe, seeded
-from tadge.forecasting.link_scorer import Standard
+from tadge.forecasting.learn import adamw_steps, draw_former_targets, learn_links, learn_toe
+from tadge.forecasting.link_scorer import Standardise
 from tadge.graph import TemporalGraph
+from tadge.graph.past import past_of
+from tadge.seeding import seeded
 from tadge.units import squash
 
 SCALES = Scales(0.01, (0.3, 1.0, 5.0, 40.0))
@@ -48,7 +55,7 @@ def plain_targets(graph, src, at):
 def test_former_targets_are_all_former_and_all_there_are(graph, seed, at):
     src = np.arange(graph.num_nodes)
     draws = np.random.default_rng(seed).random((src.size, 100, 4))
-    found = draw_former_targets(memory_of(graph, SCALES), src, np.full(src.size, at), draws)
+    found = draw_former_targets(past_of(graph).pairs, src, np.full(src.size, at), draws)
     assert found.shape == (src.size, 100)
     for node in src.tolist():
         former = plain_targets(graph, node, at)
@@ -56,13 +63,13 @@ def test_former_targets_are_all_former_and_all_there_are(graph, seed, at):
         assert former or (found[node] == -1).all()
 
 
-def test_former_targets_have_equal_chances():
+def test_former_targets_are_equally_likely():
     """However often and however late they were linked to."""
     graph = random_graph(num_nodes=40, num_events=900)
     counts, at = np.bincount(graph.src), float(np.quantile(graph.time, 0.5))
     for src in (int(np.argmax(counts)), 7):
         draws = np.random.default_rng(5).random((1, 20_000, 4))
-        found = draw_former_targets(memory_of(graph, SCALES), np.array([src]), np.array([at]), draws)[0]
+        found = draw_former_targets(past_of(graph).pairs, np.array([src]), np.array([at]), draws)[0]
         former = plain_targets(graph, src, at)
         assert len(former) > 5
         times = np.unique(found[found >= 0], return_counts=True)[1]
@@ -76,14 +83,14 @@ def test_the_largest_draws_are_targets_too():
     graph = random_graph()
     end = np.full(graph.num_nodes, graph.time[-1])
     draws = np.full((graph.num_nodes, 1, 1), np.nextafter(1.0, 0.0))
-    found = draw_former_targets(memory_of(graph, SCALES), np.arange(graph.num_nodes), end, draws)[:, 0]
+    found = draw_former_targets(past_of(graph).pairs, np.arange(graph.num_nodes), end, draws)[:, 0]
     last = [max(plain_targets(graph, node, math.inf), default=-1) for node in range(graph.num_nodes)]
     assert found.tolist() == last
 
 
 @given(st.integers(0, 1000), st.integers(1, 5000), st.sampled_from([0.0, 0.1, 0.5]))
 def test_places_are_within_bounds_and_none_is_too_early(seed, size, early):
-    found = learn._later_more_often(np.random.default_rng(seed), size, 1000, early)
+    found = learn._later_more_often(np.random.default_rng(seed), size, 1000, ForecastConfig(burn_in=early))
     assert found.shape == (1000,)
     assert found.min() >= math.floor(early * size)
     assert found.max() < size
@@ -91,13 +98,13 @@ def test_places_are_within_bounds_and_none_is_too_early(seed, size, early):
 
 def test_later_places_are_drawn_more_often():
     """By a factor of e within half of all, down to the first tenth, of which none is drawn."""
-    found = learn._later_more_often(np.random.default_rng(0), 1000, 400_000, 0.1)
+    found = learn._later_more_often(np.random.default_rng(0), 1000, 400_000, ForecastConfig(burn_in=0.1))
     counts, edges = np.histogram(found, bins=18, range=(100, 1000))
     middle = (edges[1:] + edges[:-1]) / 2
     slope = np.polyfit(middle / 1000, np.log(counts), 1)[0]
     assert counts.sum() == 400_000
     assert (np.diff(counts) > 0).all()
-    assert slope == pytest.approx(1 / learn.RECENT, rel=0.03)
+    assert slope == pytest.approx(1 / ForecastConfig().recency, rel=0.03)
 
 
 # -- steps -------------------------------------------------------------------------------------------------------------
@@ -112,10 +119,10 @@ class Straight(torch.nn.Module):
 
 
 @pytest.mark.parametrize("steps", [1, 7, 100])
-def test_steps_warm_up_and_then_fall_along_a_cosine(steps, monkeypatch):
-    monkeypatch.setattr(learn, "DECAY", 0.0)
+def test_steps_warm_up_and_then_fall_along_a_cosine(steps):
+    config = ForecastConfig(forecast_lr=0.1, weight_decay=0.0)
     head, reports, moved = Straight(), [], []
-    for step in descend(head, 0.1, steps, lambda *done: reports.append(done)):
+    for step in adamw_steps(head, config, steps, lambda *done: reports.append(done)):
         assert head.training
         moved.append(head.place.item())
         assert head.place.grad is None or not head.place.grad.any()
@@ -131,15 +138,16 @@ def test_steps_warm_up_and_then_fall_along_a_cosine(steps, monkeypatch):
 
 def test_no_steps_leave_a_head_alone():
     head = Straight()
-    assert list(descend(head, 0.1, 0, silent)) == []
+    assert list(adamw_steps(head, ForecastConfig(), 0, silent)) == []
     assert head.place.item() == 0
 
 
 def test_few_events_take_fewer_steps():
-    assert learn._enough(600, 1_000_000, 128) == 600
-    assert learn._enough(600, 128, 128) == learn.PASSES
-    assert learn._enough(600, 129, 128) == learn.PASSES + 1
-    assert learn._enough(600, 1, 128) == 1
+    config = ForecastConfig(steps=600, batch_events=128, passes=10)
+    assert learn._enough(config, 1_000_000) == 600
+    assert learn._enough(config, 128) == 10
+    assert learn._enough(config, 129) == 11
+    assert learn._enough(config, 1) == 1
 
 
 def test_weights_have_a_stream_of_their_own():
@@ -156,7 +164,7 @@ def test_columns_are_brought_to_one_scale():
     """Nothing beyond 5 spreads, and what never varied is not looked at, whatever it is later."""
     rng = np.random.default_rng(0)
     columns = (rng.standard_normal((400, 4)) * [1, 100, 0, 0.01] + [5, 0, 20, -3]).astype(np.float32)
-    standard = Standard(4)
+    standard = Standardise(4)
     standard.learn(torch.from_numpy(columns))
     exact = columns.astype(np.float64)
     expected = (exact - exact.mean(0)) / np.where([1, 1, 0, 1], exact.std(0, ddof=1), np.inf)
@@ -189,13 +197,13 @@ def held_out(graph, share=0.8):
     cut = float(graph.time[int(share * graph.num_events)])
     train, asked = graph.before(cut), graph.time >= cut
     scales = Scales.of(train)
-    head = learn_links(train, scales, 40, 0, silent)
+    head = learn_links(train, scales, ForecastConfig(steps=40), 0, silent)
     assert not head.training
     src, dst, at = graph.src[asked].astype(np.int64), graph.dst[asked], np.nextafter(graph.time[asked], -np.inf)
     every = np.tile(np.arange(graph.num_nodes), src.size)
     rows = np.repeat(src, graph.num_nodes), every, np.repeat(at, graph.num_nodes)
     with torch.no_grad():
-        scores = head(torch.from_numpy(pair_columns(memory_of(graph, scales), *rows))).numpy()
+        scores = head(torch.from_numpy(link_columns(tables_of(graph, scales), *rows))).numpy()
     return src, dst, train, scores.reshape(src.size, -1)
 
 
@@ -247,7 +255,7 @@ def test_the_same_seed_gives_the_same_head():
     graph = answering(300)
     torch.manual_seed(4)
     before = torch.get_rng_state()
-    heads = [learn_links(graph, SCALES, 5, seed, silent).state_dict() for seed in (0, 0, 1)]
+    heads = [learn_links(graph, SCALES, ForecastConfig(steps=5), seed, silent).state_dict() for seed in (0, 0, 1)]
     assert torch.equal(torch.get_rng_state(), before)
     assert_same(heads[0], heads[1])
     assert not torch.equal(heads[0]["layers.0.weight"], heads[2]["layers.0.weight"])
@@ -258,11 +266,12 @@ def test_the_same_seed_gives_the_same_head():
 def test_tiny_graphs_can_be_learned_from(events, directed):
     graph = TemporalGraph.from_arrays(*zip(*events, strict=True), unit="days", ids=range(3), directed=directed)
     scales, done = Scales.of(graph), []
-    head, trees = learn_links(graph, scales, 3, 0, lambda *step: done.append(step)), learn_toe(graph, scales, 0)
+    head = learn_links(graph, scales, ForecastConfig(steps=3), 0, lambda *step: done.append(step))
+    trees = learn_toe(graph, scales, ForecastConfig(), 0)
     assert done == [(1, 1)]
     pairs = np.arange(3), np.array([2, 1, 0]), np.full(3, 2.0)
-    columns = pair_columns(memory_of(graph, scales), *pairs)
-    assert all(np.isfinite(each.guess(toe_columns(graph, scales, *pairs))).all() for each in trees)
+    columns = link_columns(tables_of(graph, scales), *pairs)
+    assert all(np.isfinite(each.predict(toe_columns(tables_of(graph, scales), *pairs))).all() for each in trees)
     with torch.no_grad():
         assert torch.isfinite(head(torch.from_numpy(columns))).all()
 
@@ -287,7 +296,7 @@ def test_how_long_answers_take_is_found():
     cut = 900
     train = graph.before(float(graph.time[cut]))
     scales = Scales.of(train)
-    for trees in learn_toe(train, scales, 0):
+    for trees in learn_toe(train, scales, ForecastConfig(), 0):
         assert_found(trees, graph, kinds, cut, scales)
 
 
@@ -297,56 +306,70 @@ def assert_found(trees, graph, kinds, cut, scales, slower=1.0):
         chosen = later & (kinds == kind)
         assert graph.toe[chosen] == pytest.approx(days)
         ends = zip(graph.dst[chosen], graph.time[chosen], strict=True)
-        at = np.array([graph.tov(dst)[graph.tov(dst) < time][-1] for dst, time in ends])
+        at = np.array([graph.tov(NodeNumbers(dst))[graph.tov(NodeNumbers(dst)) < time][-1] for dst, time in ends])
         pairs = graph.src[chosen].astype(np.int64), graph.dst[chosen].astype(np.int64), at
-        guess = trees.guess(toe_columns(graph, scales, *pairs))
+        guess = trees.predict(toe_columns(tables_of(graph, scales), *pairs))
         assert np.median(guess) == pytest.approx(float(squash(np.array([days]))[0]), abs=off), kind
         assert np.mean(np.abs(guess - squash(days)) < 0.1) > 0.9, kind
 
 
-def test_what_was_learned_holds_where_everything_slows_down(monkeypatch):
-    """All takes three times as long then; who saw things at their own pace only goes on as before."""
+def slowed(graph, factor):
+    """Let everything take so many times as long."""
+    times = {"time": factor * graph.time, "toe": factor * graph.toe, "tov_times": factor * graph.tov_times}
+    return replace(graph, **times)
+
+
+def test_what_was_learned_holds_where_everything_slows_down():
+    """All takes three times as long then; who saw things at one speed only goes on as before."""
     graph, kinds = episodes()
     cut = 900
-    train, slow = graph.before(float(graph.time[cut])), at_pace(graph, 3.0)
+    train, slow = graph.before(float(graph.time[cut])), slowed(graph, 3.0)
     scales = Scales.of(train)
-    for trees in learn_toe(train, scales, 0):
+    for trees in learn_toe(train, scales, ForecastConfig(), 0):
         assert_found(trees, slow, kinds, cut, scales, 3.0)
-    monkeypatch.setattr(learn, "PACES", {1.0: 1.0})
     with pytest.raises(AssertionError, match="answer"):
-        assert_found(learn_toe(train, scales, 0)[0], slow, kinds, cut, scales, 3.0)
+        assert_found(learn_toe(train, scales, ForecastConfig(rescale=False), 0)[0], slow, kinds, cut, scales, 3.0)
 
 
-def test_at_another_pace_it_is_the_graph_of_other_times():
-    graph = random_graph(directed=False)
-    columns = graph.src, graph.dst, 4.0 * graph.time
-    other = TemporalGraph.from_arrays(*columns, unit="days", directed=False, ids=range(graph.num_nodes), clock="own")
-    found = at_pace(graph, 4.0)
-    for name in ("src", "dst", "time", "toe", "toe_reverse", "tov_start", "tov_times"):
-        np.testing.assert_array_equal(getattr(found, name), getattr(other, name))
-
-
-def test_a_clock_of_years_goes_at_its_own_pace(monkeypatch):
-    """Where there are few moments nothing is seen at another pace."""
+def test_a_clock_of_years_is_not_rescaled(monkeypatch):
+    """Where there are few moments nothing is seen at another speed."""
     graph = random_graph(num_events=300, span=200)
     coarse = TemporalGraph.from_arrays(graph.src, graph.dst, np.round(graph.time), unit="days", clock="own")
-    called = []
-    monkeypatch.setattr(learn, "at_pace", lambda graph, factor: called.append(factor) or graph)
-    learn_toe(coarse, SCALES, 0)
+    called, make_tables = [], learn.make_tables
+
+    def counted(graph, scales):
+        called.append(scales.factor)
+        return make_tables(graph, scales)
+
+    monkeypatch.setattr(learn, "make_tables", counted)
+    few = ForecastConfig(trees=2)
+    learn_toe(coarse, SCALES, few, 0)
     assert not called
-    learn_toe(episodes(200)[0], SCALES, 0)
+    learn_toe(episodes(200)[0], SCALES, few, 0)
     assert sorted(called) == [0.25, 0.5, 2.0, 4.0]
+
+
+def test_columns_that_are_left_out_are_not_learned_from():
+    graph, _ = episodes(60)
+    config = ForecastConfig(trees=5, leaf_samples=5, without="kind of edge,dst: since it acted,unanswered")
+    for trees in learn_toe(graph, SCALES, config, 0):
+        used = {TOE_COLUMNS[column] for column in trees.column if column >= 0}
+        assert used
+        assert not used & set(config.without.split(","))
+    head = learn_links(graph, SCALES, replace(config, steps=2), 0, silent)
+    place = TOE_COLUMNS.index("unanswered")
+    assert torch.isinf(head.normalise.spread[place])  # what does not vary is not looked at
 
 
 def test_the_same_seed_gives_the_same_trees():
     graph, _ = episodes(60)
-    for one, two in zip(*(learn_toe(graph, SCALES, 3) for _ in range(2)), strict=True):
-        for name in ("base", "start", "column", "least", "left", "right", "value"):
+    for one, two in zip(*(learn_toe(graph, SCALES, ForecastConfig(trees=20), 3) for _ in range(2)), strict=True):
+        for name in ("base", "start", "column", "threshold", "left", "right", "value"):
             assert getattr(one, name).tobytes() == getattr(two, name).tobytes()
 
 
-def test_without_a_toe_the_guess_is_one_half():
+def test_without_a_toe_the_prediction_is_one_half():
     star = TemporalGraph.from_arrays([1, 2, 3], [0, 0, 0], [1.0, 1.0, 1.0], unit="days")
-    for trees in learn_toe(star, SCALES, 0):
+    for trees in learn_toe(star, SCALES, ForecastConfig(), 0):
         assert trees.start.size == 0
-        assert trees.guess(np.zeros((4, 3), np.float32)).tolist() == [0.5] * 4
+        assert trees.predict(np.zeros((4, 3), np.float32)).tolist() == [0.5] * 4

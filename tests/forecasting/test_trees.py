@@ -9,9 +9,9 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tadge.features.timing import TOE_WIDTH
 
-from tadge.forecasting import trees
+from tadge.config import ForecastConfig
+from tadge.features.toe_columns import TOE_WIDTH
 from tadge.forecasting.trees import Trees
 
 NAMES = [one.name for one in fields(Trees)]
@@ -30,9 +30,7 @@ def some(n, seed=0, width=TOE_WIDTH):
 
 @pytest.fixture(scope="module")
 def known():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trees, "TREES", 5)
-        return Trees.learn(*some(800, width=12), 0)
+    return Trees.learn(*some(800, width=12), ForecastConfig(trees=5), 0)[0]
 
 
 def in_steps(columns, asked):
@@ -47,23 +45,65 @@ def in_steps(columns, asked):
     return found
 
 
+def settings_of(config):
+    """Name the settings of a config as scikit-learn does."""
+    names = {"max_iter": "trees", "learning_rate": "tree_lr", "max_leaf_nodes": "leaves"}
+    names |= {"min_samples_leaf": "leaf_samples", "l2_regularization": "leaf_penalty", "max_features": "tree_columns"}
+    return {theirs: getattr(config, ours) for theirs, ours in names.items()}
+
+
 @pytest.mark.parametrize("loss", ["squared_error", "absolute_error"])
 @pytest.mark.parametrize(("n", "leaf"), [(2000, 50), (700, 3), (40, 1), (40, 50), (2, 1), (1, 50)])
-def test_guesses_are_those_of_scikit_learn(n, leaf, loss, monkeypatch):
+def test_predictions_are_those_of_scikit_learn(n, leaf, loss):
     from sklearn.ensemble import HistGradientBoostingRegressor
 
-    settings_ = trees.SETTINGS | {"min_samples_leaf": leaf, "max_leaf_nodes": 31}
-    monkeypatch.setattr(trees, "SETTINGS", settings_)
-    monkeypatch.setattr(trees, "TREES", 40)
+    config = ForecastConfig(trees=40, leaf_samples=leaf)
     columns, target, weight = some(n, width=8)
-    model = HistGradientBoostingRegressor(max_iter=40, early_stopping=False, random_state=5, loss=loss, **settings_)
+    options = {"early_stopping": False, "random_state": 5, "loss": loss} | settings_of(config)
+    model = HistGradientBoostingRegressor(**options)
     model.fit(in_steps(columns, columns), target, sample_weight=weight)
-    found = Trees.learn(columns, target, weight, 5, loss).checked()
+    learned = Trees.learn(columns, target, weight, config, 5, (loss,))[0].checked()
     for asked in (columns, some(3000, 1, width=8)[0], 100 * some(50, 2, width=8)[0]):
-        assert np.array_equal(found.guess(asked), model.predict(in_steps(columns, asked)))  # to the last bit
-    assert found.start.size == 40
+        expected = model.predict(in_steps(columns, asked))
+        assert np.array_equal(learned.predict(asked), expected), LAYOUT  # to the last bit
+    assert learned.start.size == 40
     if n > 500:
-        assert np.unique(found.column).size >= 3
+        assert np.unique(learned.column).size >= 3
+
+
+LAYOUT = (
+    "scikit-learn's private layout of boosted trees has changed: `Trees._copied` in forecasting/trees.py reads "
+    "`_predictors`, `_baseline_prediction` and the fields of their nodes. Adapt it, or pin an older version."
+)
+
+
+def test_the_private_layout_of_scikit_learn_is_the_one_that_is_copied():
+    """Nothing public gives the nodes of boosted trees, so this is where a new version is noticed first."""
+    import sklearn
+    from sklearn.ensemble import HistGradientBoostingRegressor
+
+    columns, target, _ = some(300, width=4)
+    model = HistGradientBoostingRegressor(max_iter=3, min_samples_leaf=5).fit(columns, target)
+    reason = f"{LAYOUT} (found {sklearn.__version__})"
+    assert len(model._predictors) == 3, reason
+    assert all(len(stage) == 1 for stage in model._predictors), reason  # one tree per stage: a regression
+    nodes = model._predictors[0][0].nodes
+    needed = {
+        "value": "f8",
+        "feature_idx": "i8",
+        "num_threshold": "f8",
+        "left": "u4",
+        "right": "u4",
+        "is_leaf": "u1",
+    }
+    found = {name: nodes.dtype[name].str[1:] for name in needed if name in nodes.dtype.names}
+    assert found == needed, reason
+    assert np.asarray(model._baseline_prediction).size == 1, reason
+    inner = nodes[nodes["is_leaf"] == 0]
+    assert inner.size, reason
+    assert (inner["left"] > 0).all(), reason
+    rows = columns[:, inner["feature_idx"][0]] <= inner["num_threshold"][0]  # the root goes left up to its threshold
+    assert rows.sum() == nodes["count"][inner["left"][0]], reason
 
 
 def test_weights_count():
@@ -71,23 +111,22 @@ def test_weights_count():
     columns, target, weight = some(1000, width=4)
     weight[500:] = 0.0
     other = np.concatenate([target[:500], target[500:] + 100.0])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trees, "TREES", 10)
-        one, two = (Trees.learn(columns, each, weight, 0) for each in (target, other))
-    np.testing.assert_allclose(one.guess(columns), two.guess(columns))
+    config = ForecastConfig(trees=10)
+    first, second = (Trees.learn(columns, values, weight, config, 0)[0] for values in (target, other))
+    np.testing.assert_allclose(first.predict(columns), second.predict(columns))
 
 
 def test_trees_survive_as_tensors(known):
     tensors = {name: torch.from_numpy(getattr(known, name)) for name in NAMES}
     again = Trees(**{name: tensor.clone().numpy() for name, tensor in tensors.items()}).checked()
     columns = some(500, seed=3)[0]
-    assert again.guess(columns).tobytes() == known.guess(columns).tobytes()
+    assert again.predict(columns).tobytes() == known.predict(columns).tobytes()
 
 
 def test_no_trees_answer_one_half():
     none = Trees.none().checked()
-    assert none.guess(np.zeros((3, TOE_WIDTH), np.float32)).tolist() == [0.5] * 3
-    assert none.guess(np.zeros((0, TOE_WIDTH), np.float32)).shape == (0,)
+    assert none.predict(np.zeros((3, TOE_WIDTH), np.float32)).tolist() == [0.5] * 3
+    assert none.predict(np.zeros((0, TOE_WIDTH), np.float32)).shape == (0,)
 
 
 def test_a_tree_by_hand():
@@ -97,13 +136,13 @@ def test_a_tree_by_hand():
         base=real(0.1),
         start=whole(0, 5),
         column=whole(2, -1, 0, -1, -1, -1),
-        least=real(1.0, 0, -1.0, 0, 0, 0),
+        threshold=real(1.0, 0, -1.0, 0, 0, 0),
         left=whole(1, 0, 3, 0, 0, 0),
         right=whole(2, 0, 4, 0, 0, 0),
         value=real(9, 0.5, 9, 0.25, 0.75, 1.0),
     )
     rows = np.array([[0, 0, 1], [0, 0, -9], [-1, 0, 1.5], [0, 0, 1.5]], np.float32)
-    assert tree.checked().guess(rows) == pytest.approx([1.6, 1.6, 1.35, 1.85])
+    assert tree.checked().predict(rows) == pytest.approx([1.6, 1.6, 1.35, 1.85])
 
 
 # -- what is read from a file ------------------------------------------------------------------------------------------
@@ -127,10 +166,10 @@ DAMAGES = {
     "a column that is not there": lambda k: {"column": put(k.column, first_inner(k), TOE_WIDTH)},
     "a start that is not there": lambda k: {"start": put(k.start, 1, k.column.size)},
     "a negative start": lambda k: {"start": put(k.start, 1, -1)},
-    "no nodes": lambda k: {name: getattr(k, name)[:0] for name in ("column", "least", "left", "right", "value")},
+    "no nodes": lambda k: {name: getattr(k, name)[:0] for name in ("column", "threshold", "left", "right", "value")},
     "fewer lefts": lambda k: {"left": k.left[:-1]},
     "fewer rights": lambda k: {"right": k.right[:-1]},
-    "fewer thresholds": lambda k: {"least": k.least[:-1]},
+    "fewer thresholds": lambda k: {"threshold": k.threshold[:-1]},
     "fewer values": lambda k: {"value": k.value[:-1]},
     "more columns": lambda k: {"column": np.append(k.column, 3)},
     "two bases": lambda k: {"base": np.zeros(2)},
@@ -184,6 +223,6 @@ def test_random_damage_is_refused_or_does_no_harm(known, data):
         damaged.checked()
     except ValueError:
         return
-    found = damaged.guess(some(20, seed=4)[0])
+    found = damaged.predict(some(20, seed=4)[0])
     assert found.shape == (20,)
     assert not np.isnan(found).any()
