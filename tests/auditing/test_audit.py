@@ -452,7 +452,7 @@ def test_bad_input_is_one_sentence():
         audit(Counts(), graph, train=[1])
     with pytest.raises(InputError, match="nothing comes later in this graph; expected events at two times or more"):
         audit(Counts(), graph.before(graph.time[1]))
-    with pytest.raises(NotFittedError, match="the model is not fitted"):
+    with pytest.raises(NotFittedError, match="the TADGE is not fitted"):
         audit(TADGE(), graph)
     for wrong in ({"cuts": 0}, {"queries": 0}, {"tolerance": -1.0}, {"seed": -1}):
         with pytest.raises(ConfigError, match=next(iter(wrong))):

@@ -144,7 +144,7 @@ def test_wrong_places_are_drawn_from_all_that_are_there():
 @pytest.mark.parametrize("tries", [0, 1, 100])
 def test_a_hub_gets_the_few_places_that_it_has_no_link_with(monkeypatch, tries):
     """A hub has a link with all but two vertices that are seldom met."""
-    monkeypatch.setattr(module, "TRIES", tries)
+    monkeypatch.setattr(module, "MAX_DRAWS", tries)
     spokes = [(spoke, 0) if turn else (0, spoke) for spoke in range(1, 40) for turn in (0, 1)]
     graph = given_graph([*spokes, (40, 41), (41, 40), (40, 41)])
     walks, pairs = sample_walks(graph, walking(num_walks=1000), 0), pairs_of(graph)

@@ -18,7 +18,7 @@ from tadge.baselines import make
 from tadge.config import WalkConfig
 from tadge.errors import DatasetError, InputError
 from tadge.evaluation.config import EvaluationConfig, Setting
-from tadge.evaluation.paper import PER_NODE, make_plan
+from tadge.evaluation.paper import PER_NODE, make_paper_plan
 from tadge.graph import TemporalGraph
 from tadge.progress import Bars
 from tadge.units import squash
@@ -38,7 +38,7 @@ def graph():
 
 @cache
 def plan_of(graph, config=None, seed=0):
-    return make_plan(setting(graph, seed), config or WalkConfig())
+    return make_paper_plan(setting(graph, seed), config or WalkConfig())
 
 
 def setting(graph, seed=0, labels=None):
@@ -282,7 +282,7 @@ def test_the_mean_is_that_of_the_walks_to_learn_from(graph):
 
 def test_classes_are_those_of_the_vertices_of_the_walks(graph):
     labels = parity(graph)
-    asked = make_plan(setting(graph, labels=labels), WalkConfig()).classes
+    asked = make_paper_plan(setting(graph, labels=labels), WalkConfig()).classes
     plan = plan_of(graph)
     parts = (asked.train, plan.learn), (asked.validation, plan.choose), (asked.test, plan.split.test)
     for part, walks in parts:

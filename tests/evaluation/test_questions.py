@@ -50,13 +50,13 @@ def seen_before(graph, node, t):
 def test_questions_are_those_of_a_plain_loop(graph, wrong, seed):
     start, end = float(graph.time[graph.num_events // 3]), float(graph.time[-1])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ask, "WRONG", wrong)
+        patch.setattr(ask, "NEGATIVES_PER_LINK", wrong)
         asked = ask.link_questions(graph, start, end, seed)
         events = [k for k in range(graph.num_events) if start <= graph.time[k] < end]
         assert asked.event.tolist() == events
         targets = set(range(graph.num_sources, graph.num_nodes))
         shares = []
-        for kind in ask.NEGATIVES:
+        for kind in ask.KINDS_OF_NEGATIVES:
             answers = asked.candidates(kind)
             wide = len(targets) - 1 if kind == "all" else min(wrong, len(targets) - 1)
             assert answers.shape == (len(events), 1 + wide)
@@ -105,7 +105,7 @@ def asked():
     return ask.link_questions(graph, float(graph.time[1000]), np.inf, 3)
 
 
-@pytest.mark.parametrize("kind", ask.NEGATIVES)
+@pytest.mark.parametrize("kind", ask.KINDS_OF_NEGATIVES)
 def test_candidates_are_the_same_in_blocks_of_any_size(asked, kind):
     whole = asked.candidates(kind)
     for pairs in (1, 777, 20_000):
@@ -140,7 +140,7 @@ def test_historical_negatives_are_uniform_among_many(monkeypatch):
     """A node with 60 former targets, 10 drawn: each is as likely, the true one never."""
     src, dst = np.zeros(1060, int), np.concatenate([np.arange(1, 61), np.arange(1000) % 60 + 1])
     graph = TemporalGraph.from_arrays(src, dst, np.arange(1060.0), unit="days", clock="own", ids=np.arange(300))
-    monkeypatch.setattr(ask, "WRONG", 10)
+    monkeypatch.setattr(ask, "NEGATIVES_PER_LINK", 10)
     asked = ask.link_questions(graph, 60.0, np.inf, 0)
     answers = asked.candidates("historical")
     assert asked.historical_fraction == 1.0

@@ -34,7 +34,7 @@ FALSE_ALARM = 1e-6  # probability that an honest method fails an audit
 DELETED, SCRAMBLED, EQUAL, ORDER = "future deleted", "future scrambled", "equal time stamps", "another order"
 CANARY, TRAINING = "canary", "test events in training"
 Answer = npt.NDArray[Any]
-Step = Callable[[], None]
+Tick = Callable[[], None]
 
 
 def audit(
@@ -227,7 +227,7 @@ class _Auditor:
         return array
 
     def _answers(
-        self, asked: list[Questions], world: World, step: Step, reverse: bool = False
+        self, asked: list[Questions], world: World, step: Tick, reverse: bool = False
     ) -> Iterator[tuple[int, dict[str, Answer | TadgeError]]]:
         """Ask all questions in one world; give the answers, or the complaints, with the number of the questions."""
         twin = self._twin()
@@ -245,7 +245,7 @@ class _Auditor:
 
     # -- the same in two worlds ---------------------------------------------------------------------------------------
 
-    def _known(self, asked: list[Questions], step: Step) -> list[dict[str, Answer]]:
+    def _known(self, asked: list[Questions], step: Tick) -> list[dict[str, Answer]]:
         """Ask all questions with everything there; complain where one cannot be answered."""
         known: list[dict[str, Answer]] = []
         for _, answers in self._answers(asked, worlds.unchanged, step):
@@ -262,7 +262,7 @@ class _Auditor:
         asked: list[Questions],
         known: list[dict[str, Answer]],
         ways: Sequence[tuple[str, World]],
-        step: Step,
+        step: Tick,
     ) -> None:
         """Ask all questions in other worlds, and compare with the answers with everything there."""
         tallies = {call: CheckTally() for call in self.calls}
@@ -322,7 +322,7 @@ class _Auditor:
     def _answering(self, kind: str) -> list[str]:
         return [call for call in self.calls if (call == "predict_toe") == (kind == "toe")]
 
-    def _plant(self, kind: str, moments: Days, step: Step) -> list[Finding]:
+    def _plant(self, kind: str, moments: Days, step: Tick) -> list[Finding]:
         """Plant a future at every cut, and count how often a method prefers what was planted."""
         calls, twin = self._answering(kind), self._twin()
         make = worlds.plant_links if kind == "links" else worlds.plant_toe

@@ -18,7 +18,7 @@ from tadge.graph import TemporalGraph
 from tadge.graph.past import past_of
 from tadge.seeding import stream
 
-SHARES = (0.6, 0.8)  # where validation begins, where the test begins
+FRACTIONS = (0.6, 0.8)  # where validation begins, where the test begins
 FEWEST = 10  # nodes with a label
 MOST = 5_000  # nodes that the machine learns from
 MOST_TO_CHOOSE = 2_000  # of them, while cost and width are chosen
@@ -35,8 +35,8 @@ class ClassQuestions:
         labels: (n,) class numbers from 0 up.
         train: which of them to learn from, ascending; `validation` and `test` alike.
         at: days.
-        classes: how many there are.
-        asked_of: nodes to learn from that there were.
+        classes: how many.
+        asked_of: nodes that could be learned from.
     """
 
     nodes: Ints
@@ -71,7 +71,7 @@ def as_labels(labels: Any, graph: TemporalGraph) -> Ints:
 def class_questions(graph: TemporalGraph, labels: Ints, at: float, seed: int) -> ClassQuestions:
     """Split the nodes that have a label and were seen by a moment: 60% to learn from, 20% to choose, 20% to test."""
     nodes = np.flatnonzero((labels >= 0) & (past_of(graph).first <= at))
-    names, own = np.unique(labels[nodes], return_inverse=True)
+    names, classes = np.unique(labels[nodes], return_inverse=True)
     if names.size < 2:
         found = f"{names.size} on the {nodes.size:,} labelled nodes that were seen by then"
         raise InputError("nothing to tell apart", expected="at least two classes", found=found, where="labels")
@@ -80,22 +80,22 @@ def class_questions(graph: TemporalGraph, labels: Ints, at: float, seed: int) ->
         raise InputError("too few labels", expected=expected, found=found, where="labels")
     rng = np.random.default_rng(int(stream(seed, "classes")))
     place = np.empty(nodes.size)
-    for each in range(names.size):
-        mine = np.flatnonzero(own == each)
-        place[mine] = (rng.permutation(mine.size) + rng.random()) / mine.size  # a class of one falls anywhere
-    parts = np.digitize(place, SHARES)
+    for number in range(names.size):
+        members = np.flatnonzero(classes == number)
+        place[members] = (rng.permutation(members.size) + rng.random()) / members.size  # a class of one falls anywhere
+    parts = np.digitize(place, FRACTIONS)
     train, validation, test = (np.flatnonzero(parts == part) for part in range(3))
     asked_of = train.size
     if train.size > MOST:
         train = np.sort(rng.choice(train, MOST, replace=False))
-    if np.unique(own[train]).size < 2 or not validation.size or not test.size:
+    if np.unique(classes[train]).size < 2 or not validation.size or not test.size:
         expected, found = "some of two classes in every part", f"{nodes.size} nodes"
         raise InputError("too few labels", expected=expected, found=found, where="labels")
-    return ClassQuestions(nodes, own, train, validation, test, at, int(names.size), asked_of)
+    return ClassQuestions(nodes, classes, train, validation, test, at, int(names.size), asked_of)
 
 
 def classify(vectors: Days, asked: ClassQuestions) -> Ints:
-    """Guess the classes of the test nodes from vectors of all, (n, D); what is to be chosen is chosen on validation."""
+    """Predict the classes of the test nodes from vectors of all, (n, D); cost and width are chosen on validation."""
     from sklearn.svm import SVC
 
     centre, spread = vectors[asked.train].mean(axis=0), vectors[asked.train].std(axis=0)
@@ -109,17 +109,17 @@ def classify(vectors: Days, asked: ClassQuestions) -> Ints:
 
     def score(setting: tuple[float, float]) -> float:
         part = asked.validation
-        guesses = machine(few, *setting).predict(scaled[part])
-        return float(macro_f1(decisions(asked.labels[part], guesses, asked.classes).sum(axis=0)))
+        predicted = machine(few, *setting).predict(scaled[part])
+        return float(macro_f1(decisions(asked.labels[part], predicted, asked.classes).sum(axis=0)))
 
     best = max(((cost, width) for cost in COSTS for width in WIDTHS), key=score)  # of equal ones the first
-    guesses: Ints = machine(asked.train, *best).predict(scaled[asked.test])
-    return guesses
+    predicted: Ints = machine(asked.train, *best).predict(scaled[asked.test])
+    return predicted
 
 
-def measure_classes(asked: ClassQuestions, guesses: Ints) -> Measured:
-    """Measure guesses of the classes of the test nodes."""
-    counts = decisions(asked.labels[asked.test], guesses, asked.classes)
+def measure_classes(asked: ClassQuestions, predicted: Ints) -> Measured:
+    """Measure the predicted classes of the test nodes."""
+    counts = decisions(asked.labels[asked.test], predicted, asked.classes)
     shape = (-1, *counts.shape[1:])
 
     def micro(means: npt.NDArray[np.float64]) -> Days:

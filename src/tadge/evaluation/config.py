@@ -10,7 +10,7 @@ from typing import Any
 from tadge.arrays import Ints
 from tadge.config import AGAINST, MAX_LINKS, check_options, option
 from tadge.errors import ConfigError
-from tadge.evaluation.questions import NEGATIVES
+from tadge.evaluation.questions import KINDS_OF_NEGATIVES
 from tadge.graph.graph import TemporalGraph
 from tadge.progress import Bars
 
@@ -45,7 +45,7 @@ class EvaluationConfig:
         check_options(self)
         tasks = _some_of(self.tasks, TASKS, "task", "tasks")
         object.__setattr__(self, "tasks", tuple(task for task in TASKS if task in tasks))
-        object.__setattr__(self, "against", _some_of(self.against, NEGATIVES, "kind of negatives", "against"))
+        object.__setattr__(self, "against", _some_of(self.against, KINDS_OF_NEGATIVES, "kind of negatives", "against"))
 
     def to_dict(self) -> dict[str, Any]:
         """Give all options as plain values."""

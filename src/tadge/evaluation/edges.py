@@ -23,7 +23,7 @@ from tadge.walks.sampler import Walks
 
 Score = Callable[[Ints, Ints, Ints], Days]  # places that ask, places asked about, which end of the edge asks
 
-TRIES = 100  # draws of a place without a link, before all places are looked at
+MAX_DRAWS = 100  # draws of a place without a link, before all places are looked at
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +100,7 @@ def _without_link(
 ) -> tuple[Ints, int]:
     """Draw for each query a place that it has no link with; and count the queries for which there is none."""
     drawn, left, none_count = np.empty_like(queries), np.arange(queries.size), 0
-    for _ in range(TRIES):
+    for _ in range(MAX_DRAWS):
         drawn[left] = rng.choice(places, left.size)
         left = left[linked(nodes[queries[left]], nodes[drawn[left]])]
         if not left.size:

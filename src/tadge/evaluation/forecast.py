@@ -56,7 +56,7 @@ Timed = Callable[[str, Callable[[Report], Any]], Any]  # does a piece of work an
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class ForecastPlan:
     """Hold all that is asked.
 
     Attributes:
@@ -92,17 +92,17 @@ class Plan:
         return bool({"toe", "who-and-when"} & set(self.tasks)) and len(self.toe) > 0
 
 
-def judge(models: Sequence[Answerer], baselines: Sequence[str | Answerer] | None, setting: Setting) -> Result:
+def judge_forecasts(models: Sequence[Answerer], baselines: Sequence[str | Answerer] | None, setting: Setting) -> Result:
     """Judge models beside baselines; an estimator may be fitted to what is before the test period."""
-    plan = make_plan(setting)
+    plan = make_forecast_plan(setting)
     check_unseen(models, plan.split.test_from)
     listed, notes = competitors(models, baselines, setting.config.control, setting.seed)
     result = Result("forecast", notes=notes)
-    fill_result(result, plan, ask_all(result, listed, lambda competitor: answers_of(competitor, plan)))
+    fill_forecast_result(result, plan, ask_all(result, listed, lambda competitor: forecast_answers(competitor, plan)))
     return result
 
 
-def make_plan(setting: Setting) -> Plan:
+def make_forecast_plan(setting: Setting) -> ForecastPlan:
     """Split a graph by time and make all questions."""
     graph, seed, config = setting.graph, setting.seed, setting.config
     split = split_by_time(graph)
@@ -113,7 +113,7 @@ def make_plan(setting: Setting) -> Plan:
     classes, before = None, float(np.nextafter(split.test_from, -np.inf))
     if "classes" in config.tasks and setting.labels is not None:
         classes = class_questions(graph, setting.labels, before, seed)
-    return Plan(
+    return ForecastPlan(
         setting,
         split,
         ask.link_questions(graph, *test, seed, config.max_links),
@@ -127,7 +127,7 @@ def make_plan(setting: Setting) -> Plan:
 # -- asking one method ------------------------------------------------------------------------------------------------
 
 
-def answers_of(competitor: Competitor, plan: Plan) -> Answers:
+def forecast_answers(competitor: Competitor, plan: ForecastPlan) -> Answers:
     """Fit a method and ask it everything; or take what it answered before a stop."""
     setting, place = plan.setting, None
     if setting.folder is not None and competitor.about is not None:
@@ -144,7 +144,7 @@ def answers_of(competitor: Competitor, plan: Plan) -> Answers:
     return answers
 
 
-def _ask(competitor: Competitor, plan: Plan) -> Answers:
+def _ask(competitor: Competitor, plan: ForecastPlan) -> Answers:
     answers: Answers = {}
     setting, split = plan.setting, plan.split
 
@@ -173,7 +173,7 @@ def _ask(competitor: Competitor, plan: Plan) -> Answers:
     return answers
 
 
-def _ask_validation(method: Answerer, plan: Plan, answers: Answers, timed: Timed) -> None:
+def _ask_validation(method: Answerer, plan: ForecastPlan, answers: Answers, timed: Timed) -> None:
     if plan.kinds and isinstance(method, ScoresLinks):
         ranks = timed("validation links", lambda report: rank_links(method, plan.early_links, "random", report))
         answers["validation links mrr"] = np.float64(mrr(ranks))
@@ -185,7 +185,7 @@ def _ask_validation(method: Answerer, plan: Plan, answers: Answers, timed: Timed
         answers["validation toe rmse"] = np.float64(rmse(squashed, squash(asked.toe)))
 
 
-def _ask_test(method: Answerer, plan: Plan, answers: Answers, timed: Timed) -> None:
+def _ask_test(method: Answerer, plan: ForecastPlan, answers: Answers, timed: Timed) -> None:
     graph = plan.setting.graph
     if isinstance(method, ScoresLinks):
         for kind in plan.kinds:
@@ -219,7 +219,7 @@ def _digest(asked: ClassQuestions | None) -> str | None:
 # -- figures ----------------------------------------------------------------------------------------------------------
 
 
-def fill_result(result: Result, plan: Plan, answers: Mapping[str, Answers]) -> None:
+def fill_forecast_result(result: Result, plan: ForecastPlan, answers: Mapping[str, Answers]) -> None:
     """Turn answers into figures, task by task."""
     links, toe, graph = plan.links, plan.toe, plan.setting.graph
     links_by, toe_by = (ask.kinds_of(graph, asked.src, asked.dst, asked.at, asked.unseen) for asked in (links, toe))
@@ -246,7 +246,12 @@ def fill_result(result: Result, plan: Plan, answers: Mapping[str, Answers]) -> N
 
 
 def _add(
-    result: Result, plan: Plan, task: str, measured: Mapping[str, Measured], questions: int, groups: Groups | None
+    result: Result,
+    plan: ForecastPlan,
+    task: str,
+    measured: Mapping[str, Measured],
+    questions: int,
+    groups: Groups | None,
 ) -> None:
     if not measured:
         result.notes.append(f"{task} is left out: no method here can answer it")
@@ -258,7 +263,7 @@ def _add(
         result.tasks[task] |= {name: int(np.count_nonzero(mask)) for name, mask in groups.items()}
 
 
-def _who_and_when(result: Result, plan: Plan, answers: Mapping[str, Answers], groups: Groups) -> None:
+def _who_and_when(result: Result, plan: ForecastPlan, answers: Mapping[str, Answers], groups: Groups) -> None:
     """Ask for both at once, of the events asked about in both ways; ToE as predicted in days."""
     _, link, timed = np.intersect1d(plan.links.event, plan.toe.event, assume_unique=True, return_indices=True)
     if not link.size:
@@ -288,7 +293,7 @@ def _best_early(result: Result, names: Sequence[str], figure: str, best: Callabl
     return best(figures, key=lambda name: figures[name]) if figures else None
 
 
-def _notes(plan: Plan) -> list[str]:
+def _notes(plan: ForecastPlan) -> list[str]:
     notes, links, toe = [], plan.links, plan.toe
     if plan.kinds and links.asked_of > len(links):
         notes.append(f"links: {len(links):,} of {links.asked_of:,} test events were asked about, drawn by the seed")

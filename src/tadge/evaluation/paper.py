@@ -62,13 +62,13 @@ from tadge.units import squash, unsquash
 from tadge.walks.sampler import Walks, sample_walks
 from tadge.walks.split import WalkSplit, split_by_walks, without_events
 
-VALIDATION = 0.1  # of the training walks: nobody learns from them, thresholds and the like are chosen on them
+CHOOSE_FRACTION = 0.1  # of the training walks: nobody learns from them, thresholds and the like are chosen on them
 MIN_WALKS = 10  # test walks, and training walks
 PER_NODE = "{}, one vector per node"  # a model whose vectors of a node are averaged
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class PaperPlan:
     """Hold all that is asked.
 
     Attributes:
@@ -96,18 +96,20 @@ class Plan:
         return self.setting.config.tasks
 
 
-def judge(models: Sequence[Answerer], baselines: Sequence[str | Answerer] | None, setting: Setting) -> Result:
+def judge_as_in_paper(
+    models: Sequence[Answerer], baselines: Sequence[str | Answerer] | None, setting: Setting
+) -> Result:
     """Judge models beside baselines as the paper does; an estimator may be fitted to the split's training graph."""
     configs = [model.walk_config for model in models if isinstance(getattr(model, "walk_config", None), WalkConfig)]  # type: ignore[union-attr]
-    plan = make_plan(setting, configs[0] if configs else WalkConfig())
+    plan = make_paper_plan(setting, configs[0] if configs else WalkConfig())
     _check_unseen(models, plan.split)
     listed, notes = competitors(models, baselines, setting.config.control, setting.seed)
     result = Result("paper", notes=notes)
-    fill_result(result, plan, ask_all(result, listed, lambda competitor: answers_of(competitor, plan)))
+    fill_paper_result(result, plan, ask_all(result, listed, lambda competitor: paper_answers(competitor, plan)))
     return result
 
 
-def make_plan(setting: Setting, walk_config: WalkConfig) -> Plan:
+def make_paper_plan(setting: Setting, walk_config: WalkConfig) -> PaperPlan:
     """Split the walks and make all questions."""
     graph, seed, labels = setting.graph, setting.seed, setting.labels
     split = split_by_walks(graph, walk_config, seed)
@@ -119,7 +121,7 @@ def make_plan(setting: Setting, walk_config: WalkConfig) -> Plan:
             raise InputError(f"too few {name} walks with an edge", expected=expected, found=found, cure=cure)
     rng = np.random.default_rng(int(stream(seed, "paper")))
     order = rng.permutation(np.flatnonzero(split.train.lengths > 1))
-    chosen = np.sort(order[: round(VALIDATION * order.size)])
+    chosen = np.sort(order[: round(CHOOSE_FRACTION * order.size)])
     choose, learn = split.train.take(chosen), split.train.take(np.delete(np.arange(len(split.train)), chosen))
     remain = np.ones(split.train_graph.num_events, np.bool_)
     remain[choose.events[choose.events >= 0]] = False
@@ -128,7 +130,7 @@ def make_plan(setting: Setting, walk_config: WalkConfig) -> Plan:
     classes = None
     if labels is not None and "classes" in setting.config.tasks:
         classes = class_parts(labels, learn, choose, split.test)
-    return Plan(setting, split, learn, choose, without_choose, early, test, classes)
+    return PaperPlan(setting, split, learn, choose, without_choose, early, test, classes)
 
 
 def _check_unseen(models: Sequence[Answerer], split: WalkSplit) -> None:
@@ -144,7 +146,7 @@ def _check_unseen(models: Sequence[Answerer], split: WalkSplit) -> None:
 # -- asking one method ------------------------------------------------------------------------------------------------
 
 
-def answers_of(competitor: Competitor, plan: Plan) -> Answers:
+def paper_answers(competitor: Competitor, plan: PaperPlan) -> Answers:
     """Fit a method, let it answer, and measure that: what was measured by task."""
     began = time.perf_counter()
     method = _fit(competitor, plan)
@@ -157,7 +159,7 @@ def answers_of(competitor: Competitor, plan: Plan) -> Answers:
     return answers | {"memory": peak_memory_mb()}
 
 
-def _fit(competitor: Competitor, plan: Plan) -> Answerer:
+def _fit(competitor: Competitor, plan: PaperPlan) -> Answerer:
     """Fit a method to the training graph; where it learns from walks, to those that nothing is chosen on."""
     setting, walks, folder = plan.setting, plan.learn, plan.setting.folder
     if competitor.shuffled and accepts(getattr(competitor.make(), "fit", None), "walks"):
@@ -167,7 +169,7 @@ def _fit(competitor: Competitor, plan: Plan) -> Answerer:
     return competitor.fit(plan.split.train_graph, setting, folder and folder / competitor.slug, walks)
 
 
-def _refitted(competitor: Competitor, method: Answerer, plan: Plan) -> Answerer:
+def _refitted(competitor: Competitor, method: Answerer, plan: PaperPlan) -> Answerer:
     """Fit a method once more, without the edges on which its threshold is chosen: those of the test it has not seen.
 
     One that reads walks has not learned from these; one that a user brings is asked as it is.
@@ -181,7 +183,7 @@ def _refitted(competitor: Competitor, method: Answerer, plan: Plan) -> Answerer:
     return again.fit(plan.without_choose, plan.setting)
 
 
-def ask(method: Answerer, plan: Plan, refitted: Answerer) -> dict[str, Measured]:
+def ask(method: Answerer, plan: PaperPlan, refitted: Answerer) -> dict[str, Measured]:
     """Let a method answer, and measure that, task by task; its edges by one vector per node as `edges per node`.
 
     Args:
@@ -216,7 +218,7 @@ def ask(method: Answerer, plan: Plan, refitted: Answerer) -> dict[str, Measured]
 Rows = list[tuple[Vectors, Ints]]  # of the walks to learn from, to choose on, to test: (P, D) and nodes
 
 
-def _rows(method: EmbedsWalks, plan: Plan) -> Rows:
+def _rows(method: EmbedsWalks, plan: PaperPlan) -> Rows:
     """Let a model run on all walks: (P, D) of every place in them, and (P,) its node, PAD where there is none."""
     return [_rows_of(method, walks) for walks in (plan.learn, plan.choose, plan.split.test)]
 
@@ -228,7 +230,7 @@ def _rows_of(method: EmbedsWalks, walks: Walks) -> tuple[Vectors, Ints]:
     return vectors.reshape(-1, shape[-1]), walks.nodes.reshape(-1).astype(np.int64)
 
 
-def _scores(method: Answerer, refitted: Answerer, plan: Plan, rows: Rows | None) -> tuple[Score, Score] | None:
+def _scores(method: Answerer, refitted: Answerer, plan: PaperPlan, rows: Rows | None) -> tuple[Score, Score] | None:
     """Give what scores pairs of places in the walks to choose on and in the test walks."""
     if rows is not None:
         return vector_score(rows[1][0]), vector_score(rows[2][0])
@@ -238,12 +240,12 @@ def _scores(method: Answerer, refitted: Answerer, plan: Plan, rows: Rows | None)
     return None
 
 
-def _decide(plan: Plan, early: Score, test: Score) -> tuple[EdgeScores, float]:
+def _decide(plan: PaperPlan, early: Score, test: Score) -> tuple[EdgeScores, float]:
     """Score the test pairs, and find the threshold on the others."""
     return plan.test.scored(test), threshold(plan.early.scored(early))
 
 
-def _toe(method: Answerer, plan: Plan) -> Days | None:
+def _toe(method: Answerer, plan: PaperPlan) -> Days | None:
     """Let a method predict the squashed ToE of the test edges, (M,): off its walk, or as of the target's joining."""
     edges = plan.test
     if isinstance(method, EmbedsWalks):
@@ -257,7 +259,7 @@ def _toe(method: Answerer, plan: Plan) -> Days | None:
     return None
 
 
-def _vectors(method: Answerer, plan: Plan, asked: ClassQuestions, rows: Rows | None) -> Days:
+def _vectors(method: Answerer, plan: PaperPlan, asked: ClassQuestions, rows: Rows | None) -> Days:
     """Give a vector for every node whose class is asked or known, (n, D): of its part of the walks, where it can."""
     if rows is None:
         view = plan.split.train_graph
@@ -293,7 +295,7 @@ METRICS = {
 }  # by task: the main one, and those that tables show
 
 
-def fill_result(result: Result, plan: Plan, answers: Mapping[str, Answers]) -> None:
+def fill_paper_result(result: Result, plan: PaperPlan, answers: Mapping[str, Answers]) -> None:
     """Turn what was measured into figures, task by task."""
     measured: dict[str, dict[str, Measured]] = {}
     for name, given in answers.items():
@@ -318,7 +320,7 @@ def fill_result(result: Result, plan: Plan, answers: Mapping[str, Answers]) -> N
     result.notes += _notes(plan, measured)
 
 
-def _notes(plan: Plan, measured: Mapping[str, Any]) -> list[str]:
+def _notes(plan: PaperPlan, measured: Mapping[str, Any]) -> list[str]:
     notes = []
     if plan.classes is not None and "classes" in measured:
         parts, nodes = plan.classes, plan.classes.nodes

@@ -1,7 +1,6 @@
 """What is asked of every method alike: who will be linked to, and after how long.
 
-Wrong answers are drawn by a hash of (seed, event, count), so that every method is given the same, in blocks of any
-size.
+Negatives are drawn by a hash of (seed, event, count), so that every method is given the same, in blocks of any size.
 """
 
 # mypy: allow-untyped-decorators
@@ -14,9 +13,8 @@ from functools import cached_property
 
 import numba
 import numpy as np
-import numpy.typing as npt
 
-from tadge.arrays import Days, Ints
+from tadge.arrays import Days, Flags, Ints
 from tadge.config import MAX_LINKS
 from tadge.errors import InputError
 from tadge.graph import TemporalGraph
@@ -24,12 +22,10 @@ from tadge.graph.chains import last_joined
 from tadge.graph.past import ANSWER, REPEAT, FirstLinks, find_end, first_links_of, past_of
 from tadge.seeding import draw, stream, unit, walk_key
 
-NEGATIVES = ("random", "historical", "all")
-WRONG = 100  # wrong answers beside the true one
+KINDS_OF_NEGATIVES = ("random", "historical", "all")
+NEGATIVES_PER_LINK = 100  # beside the true target
 MAX_TOE = 100_000  # events asked about, where a period has more
-PAIRS_AT_ONCE = 1 << 16  # pairs scored at once: bounds the memory
-
-Flags = npt.NDArray[np.bool_]
+SCORES_AT_ONCE = 1 << 16  # pairs scored at once: bounds the memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +39,7 @@ class LinkQuestions:
         dst: (Q,) int64, the true answers.
         at: (Q,) the last moment that may be looked at.
         unseen: (Q,) whether src or dst had no event before t.
-        seed: of the wrong answers.
+        seed: of the negatives.
         asked_of: events that the period has.
     """
 
@@ -65,9 +61,9 @@ class LinkQuestions:
         return self.graph.num_sources, self.graph.num_nodes - self.graph.num_sources
 
     def width(self, kind: str) -> int:
-        """Count the wrong answers beside each true one."""
+        """Count the negatives beside each true target."""
         others = self.pool[1] - 1
-        return others if kind == "all" else min(WRONG, others)
+        return others if kind == "all" else min(NEGATIVES_PER_LINK, others)
 
     def candidates(self, kind: str, first: int = 0, last: int | None = None) -> Ints:
         """Give the answers to choose from, (q, 1 + K), of the questions from `first` to `last`; the true ones first.
@@ -98,7 +94,7 @@ class LinkQuestions:
         draw_random(answers, have, event, begin, size, stream(self.seed, f"{kind} fill"))
         return answers
 
-    def blocks(self, kind: str, pairs: int = PAIRS_AT_ONCE) -> Iterator[tuple[slice, Ints]]:
+    def blocks(self, kind: str, pairs: int = SCORES_AT_ONCE) -> Iterator[tuple[slice, Ints]]:
         """Go through the questions with their candidates, about so many pairs at a time."""
         step = max(1, pairs // (1 + self.width(kind)))
         for first in range(0, len(self), step):
@@ -107,7 +103,7 @@ class LinkQuestions:
 
     @property
     def historical_fraction(self) -> float:
-        """Give the share of the historical wrong answers that src did link to before."""
+        """Compute the fraction of the historical negatives that src did link to before."""
         former = self._known - (self._past.place[self.event] < self._known)
         return float(np.mean(np.minimum(former, self.width("historical")) / self.width("historical")))
 

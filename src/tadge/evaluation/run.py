@@ -13,11 +13,12 @@ from typing import Any
 
 from tadge.arrays import Ints
 from tadge.errors import ConfigError, InputError
-from tadge.evaluation import forecast, paper
 from tadge.evaluation.classes import as_labels
 from tadge.evaluation.competitors import describe, short_hash
 from tadge.evaluation.config import EvaluationConfig, Setting
+from tadge.evaluation.forecast import judge_forecasts
 from tadge.evaluation.models import models_of
+from tadge.evaluation.paper import judge_as_in_paper
 from tadge.evaluation.result import Result, combine
 from tadge.graph.graph import TemporalGraph
 from tadge.graph.inputs import check_kind
@@ -63,7 +64,7 @@ def evaluate(
     record = record_of(judged, methods, config, numbers, seed)
     place = None if folder is None else Path(folder)
     setting = Setting(graph, config, seed, numbers, place, Bars(progress, lines=True))
-    judge = paper.judge if config.protocol == "paper" else forecast.judge
+    judge = judge_as_in_paper if config.protocol == "paper" else judge_forecasts
     result = judge(judged, methods, setting)
     result.data = {"name": config.name, "fingerprint": graph.fingerprint}
     result.data |= {"nodes": graph.num_nodes, "events": graph.num_events}
@@ -135,7 +136,8 @@ def evaluate_seeds(
     folder = Path(out)
     if folder.exists() and not folder.is_dir():
         raise InputError("this is not a folder", expected="a folder for results", where=str(out))
-    places = {(each, seed): folder / f"{name}-{each}-seed{seed}.json" for each in protocols for seed in range(seeds)}
+    runs = [(protocol, seed) for protocol in protocols for seed in range(seeds)]
+    places = {(protocol, seed): folder / f"{name}-{protocol}-seed{seed}.json" for protocol, seed in runs}
     if not resume:
         kept = [str(path) for place in places.values() for path in (place, place.with_suffix("")) if path.exists()]
         if kept:

@@ -15,12 +15,12 @@ from tadge.arrays import Days, Flags, Ints, NodeNumbers, Report
 from tadge.errors import InputError
 from tadge.evaluation.figures import Measured
 from tadge.evaluation.metrics import mean_ranks
-from tadge.evaluation.questions import PAIRS_AT_ONCE, LinkQuestions, ToeQuestions
+from tadge.evaluation.questions import SCORES_AT_ONCE, LinkQuestions, ToeQuestions
 from tadge.graph.graph import TemporalGraph
 from tadge.protocols import EmbedsNodes, PredictsToe, ScoresLinks, accepts, name_of
 from tadge.units import squash
 
-TOP = 10  # who-and-when: how far up the target must be ranked
+FIRST_RANKS = 10  # who-and-when: how far up the target must be ranked
 EPSILONS = tuple(round(0.05 * k, 2) for k in range(1, 11))  # who-and-when: how far off the squashed ToE may be
 SHOWN_KINDS = ("repeat", "answer", "first contact", "unseen")  # of questions, that tables show
 MAIN = {"toe": "rmse", "links": "mrr", "who-and-when": "within 0.25", "classes": "macro-f1"}
@@ -48,7 +48,7 @@ DAYS_MEDIAN: ToeQuestion = {"unit": "days", "statistic": "median"}
 
 
 def rank_links(
-    method: ScoresLinks, questions: LinkQuestions, kind: str, report: Report, pairs: int = PAIRS_AT_ONCE
+    method: ScoresLinks, questions: LinkQuestions, kind: str, report: Report, pairs: int = SCORES_AT_ONCE
 ) -> Days:
     """Rank the true target of each question among its candidates, (Q,); memory does not grow with the questions."""
     ranks = np.empty(len(questions))
@@ -68,7 +68,7 @@ def predict_toe(
     graph: TemporalGraph,
     asked: tuple[ToeQuestion, ...],
     report: Report,
-    pairs: int = PAIRS_AT_ONCE,
+    pairs: int = SCORES_AT_ONCE,
 ) -> Days:
     """Predict the ToE of each question in each way that is asked for, (A, Q).
 
@@ -86,7 +86,7 @@ def predict_toe(
 
 def vectors_of(method: EmbedsNodes, nodes: Ints, at: float, graph: TemporalGraph, report: Report) -> Days:
     """Let a method embed nodes, (n,), as of a moment, (n, D)."""
-    parts, step = [], PAIRS_AT_ONCE // 8
+    parts, step = [], SCORES_AT_ONCE // 8
     quiet: dict[str, Any] = {"progress": False} if accepts(method.embed, "progress") else {}
     for first in range(0, nodes.size, step):
         block = NodeNumbers(nodes[first : first + step])
@@ -145,5 +145,5 @@ def measure_toe(squashed: Days, days: Days, toe: Days) -> Measured:
 
 def measure_who_and_when(ranks: Days, squashed: Days, toe: Days) -> Measured:
     """Measure both at once: the target among the first, and its ToE less than epsilon off, (Q,) each."""
-    ranked, error = ranks <= TOP, np.abs(squashed - squash(toe))
+    ranked, error = ranks <= FIRST_RANKS, np.abs(squashed - squash(toe))
     return {f"within {eps:.2f}": ("mean", ranked & (error < eps)) for eps in EPSILONS}

@@ -76,10 +76,10 @@ def _study(name: str, result: Result) -> Iterator[str]:
     heads: list[str] = []
     seen: set[str] = set()
 
-    def add(head: str, found: dict[str, float | None]) -> None:
-        if any(value is not None for value in found.values()):
+    def add(head: str, column: dict[str, float | None]) -> None:
+        if any(value is not None for value in column.values()):
             heads.append(head)
-            for method, value in found.items():
+            for method, value in column.items():
                 rows[method].append("-" if value is None else number(value))
 
     for task, about in result.tasks.items():
