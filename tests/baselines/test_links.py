@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tadge.baselines import BASELINES, make
-from tadge.baselines.links import SPANS, LinkRule, mean_reciprocal_rank
+from tadge.baselines.links import SPANS, LinkRule
 from tadge.graph import TemporalGraph
+from tadge.validation import mean_reciprocal_rank
 
 NEVER = -math.inf
 DAYS = 2.5

@@ -13,12 +13,12 @@ from sklearn.linear_model import Ridge
 
 from small import forum, rebuilt
 from tadge.baselines import BASELINES, make
-from tadge.baselines import toe as rules
-from tadge.baselines.toe import PENALTIES, ToeRule
+from tadge.baselines.toe import EFFECT_PENALTIES, ToeRule
 from tadge.features.columns import PLAIN_COLUMNS
 from tadge.features.pairs import timed_pairs
 from tadge.features.plain import plain_columns
 from tadge.units import unsquash
+from tadge.validation import latest_from
 
 ALL = [name for name, each in BASELINES.items() if issubclass(each, ToeRule)]
 
@@ -89,10 +89,10 @@ def test_effects_are_those_of_ridge_regression(name, directed):
     asked = timed_pairs(graph)
     x, cut = design(asked, graph.num_nodes, name == "additive"), round(asked.toe.size * 0.8)
     errors = []
-    for penalty in PENALTIES:
+    for penalty in EFFECT_PENALTIES:
         early = Ridge(penalty, fit_intercept=False).fit(x[:cut], asked.toe[:cut] - asked.toe[:cut].mean())
         errors.append(np.mean((early.predict(x[cut:]) + asked.toe[:cut].mean() - asked.toe[cut:]) ** 2))
-    best = Ridge(PENALTIES[int(np.argmin(errors))], fit_intercept=False).fit(x, asked.toe - asked.toe.mean())
+    best = Ridge(EFFECT_PENALTIES[int(np.argmin(errors))], fit_intercept=False).fit(x, asked.toe - asked.toe.mean())
     expected = np.clip(best.predict(x) + asked.toe.mean(), 0, 1)
     found = make(name).fit(graph).predict_toe(asked.src, asked.dst, asked.at, graph=graph, unit="squashed")
     np.testing.assert_allclose(found, expected, atol=1e-7)
@@ -104,7 +104,7 @@ def test_a_node_mean_is_drawn_to_the_mean_of_all():
     rule = make("node mean").fit(graph)
     counts = np.bincount(asked.dst, minlength=graph.num_nodes)
     off = np.bincount(asked.dst, asked.toe - asked.toe.mean(), minlength=graph.num_nodes)
-    found = {penalty: np.abs(rule.effects_ - off / (counts + penalty)).max() for penalty in PENALTIES}
+    found = {penalty: np.abs(rule.effects_ - off / (counts + penalty)).max() for penalty in EFFECT_PENALTIES}
     assert min(found.values()) < 1e-8
     unseen = np.flatnonzero(counts == 0)[:1]
     if unseen.size:
@@ -179,4 +179,4 @@ def test_events_to_learn_from_count_as_often_as_they_stand_there():
     events = np.flatnonzero(~np.isnan(graph.toe))[[3, 5, 5, 5]]
     toe = 2 * np.arctan(graph.toe[events]) / np.pi
     assert make("mean").fit(graph, events).mean_ == pytest.approx(toe.mean())
-    assert rules._cut(10) == 8
+    assert latest_from(10) == 8

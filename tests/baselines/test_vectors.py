@@ -8,7 +8,7 @@ from sklearn.linear_model import ElasticNet
 from sklearn.preprocessing import StandardScaler
 
 from small import forum
-from tadge.baselines.vectors import BALANCE, PENALTIES, DeepWalk, elastic_net
+from tadge.baselines.vectors import BALANCE, NET_PENALTIES, DeepWalk, elastic_net
 from tadge.deepwalk.initialise import initial_vectors
 from tadge.features.pairs import timed_pairs
 
@@ -31,7 +31,7 @@ def test_scores_come_in_blocks(monkeypatch):
     model = DeepWalk(dim=8).fit(graph)
     pairs = np.random.default_rng(0).integers(0, graph.num_nodes, (2, 1_000))
     whole = model.score_links(*pairs, np.zeros(1_000), graph=graph)
-    monkeypatch.setattr("tadge.baselines.vectors.BLOCK", 7)
+    monkeypatch.setattr("tadge.baselines.vectors.PAIRS_PER_BLOCK", 7)
     np.testing.assert_allclose(model.score_links(*pairs, np.zeros(1_000), graph=graph), whole, rtol=1e-5, atol=1e-7)
 
 
@@ -42,12 +42,12 @@ def test_toe_is_that_of_scikit_learns_elastic_net():
     x, y = model.vectors_[asked.src] + model.vectors_[asked.dst].astype(np.float64), asked.toe
     cut, errors = round(y.size * 0.8), []
     solver = {"l1_ratio": BALANCE, "max_iter": 100_000, "tol": 1e-8}
-    for penalty in PENALTIES:
+    for penalty in NET_PENALTIES:
         scale = StandardScaler().fit(x[:cut])
         net = ElasticNet(penalty, **solver).fit(scale.transform(x[:cut]), y[:cut])
         errors.append(np.mean((net.predict(scale.transform(x[cut:])) - y[cut:]) ** 2))
     scale = StandardScaler().fit(x)
-    net = ElasticNet(PENALTIES[int(np.argmin(errors))], **solver).fit(scale.transform(x), y)
+    net = ElasticNet(NET_PENALTIES[int(np.argmin(errors))], **solver).fit(scale.transform(x), y)
     expected = np.clip(net.predict(scale.transform(x)), 0, 1)
     found = model.predict_toe(asked.src, asked.dst, asked.at, graph=graph, unit="squashed")
     np.testing.assert_allclose(found, expected, atol=2e-3)

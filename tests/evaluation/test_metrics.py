@@ -11,13 +11,14 @@ from sklearn.metrics import f1_score
 
 from tadge.errors import InputError
 from tadge.evaluation import metrics
+from tadge.validation import mean_ranks
 
 FEW = st.sampled_from([-np.inf, -1.0, 0.0, 0.5, 2.0, 3.0])  # many ties
 
 
 @given(hnp.arrays(np.float64, st.tuples(st.integers(1, 6), st.integers(1, 8)), elements=FEW))
 def test_ranks_are_the_mean_of_all_orders_of_ties(scores):
-    for rank, row in zip(metrics.mean_ranks(scores), scores, strict=True):
+    for rank, row in zip(mean_ranks(scores), scores, strict=True):
         best = 1 + sum(other > row[0] for other in row[1:])
         worst = 1 + sum(other >= row[0] for other in row[1:])
         assert rank == (best + worst) / 2
@@ -25,11 +26,11 @@ def test_ranks_are_the_mean_of_all_orders_of_ties(scores):
 
 def test_ranks_refuse_what_is_not_a_number():
     with pytest.raises(InputError, match="NaN"):
-        metrics.mean_ranks(np.array([[1.0, np.nan]]))
+        mean_ranks(np.array([[1.0, np.nan]]))
 
 
 def test_a_constant_has_the_middle_rank():
-    ranks = metrics.mean_ranks(np.zeros((3, 101)))
+    ranks = mean_ranks(np.zeros((3, 101)))
     assert ranks.tolist() == [51.0] * 3
     assert metrics.mrr(ranks) == 1 / 51
 

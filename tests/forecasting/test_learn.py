@@ -17,7 +17,6 @@ from futures import all_kinds
 from small import assert_same
 from tadge.arrays import NodeNumbers
 from tadge.config import ForecastConfig
-from tadge.evaluation.metrics import mean_ranks
 from tadge.features.columns import TOE_COLUMNS
 from tadge.features.link_columns import link_columns
 from tadge.features.tables import Scales, tables_of
@@ -29,6 +28,7 @@ from tadge.graph import TemporalGraph
 from tadge.graph.past import past_of
 from tadge.seeding import seeded
 from tadge.units import squash
+from tadge.validation import mean_ranks
 
 SCALES = Scales(0.01, (0.3, 1.0, 5.0, 40.0))
 

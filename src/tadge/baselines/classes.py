@@ -2,45 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Self
-
 import numpy as np
 import numpy.typing as npt
 
 from tadge.arrays import Days
+from tadge.baselines.base import Baseline
 from tadge.graph import TemporalGraph
 from tadge.graph.past import past_of
-from tadge.seeding import check_seed
 
 
-class Majority:
+class Majority(Baseline):
     """Give every node the same vector, so that any classifier falls back to the largest class."""
 
     name = "majority"
-
-    def __init__(self, seed: int = 0) -> None:
-        self.seed = check_seed(seed)
-
-    def fit(self, graph: TemporalGraph) -> Self:
-        """Learn nothing."""
-        return self
 
     def embed(self, nodes: npt.ArrayLike, at: npt.ArrayLike, *, graph: TemporalGraph) -> Days:
         """Return ones, (n, 1)."""
         return np.ones((np.size(nodes), 1))
 
 
-class DegreeAge:
+class DegreeAge(Baseline):
     """Give a node how often it had acted and been linked to, how old it is, and how long it has been quiet."""
 
     name = "degree + age"
-
-    def __init__(self, seed: int = 0) -> None:
-        self.seed = check_seed(seed)
-
-    def fit(self, graph: TemporalGraph) -> Self:
-        """Learn nothing."""
-        return self
 
     def embed(self, nodes: npt.ArrayLike, at: npt.ArrayLike, *, graph: TemporalGraph) -> Days:
         """Return logarithms, (n, 4): acts, links received, days since first seen, days since it acted or joined.

@@ -13,31 +13,19 @@ import numpy as np
 import numpy.typing as npt
 
 from tadge.arrays import Days, Ints
+from tadge.baselines.base import Baseline
 from tadge.graph import TemporalGraph
 from tadge.graph.past import Past, past_of
-from tadge.seeding import check_seed, stream
+from tadge.seeding import stream
+from tadge.validation import latest_from, mean_reciprocal_rank
 
-LATEST = 0.2  # the share of the events, the latest, on which a decay is chosen
-MOST_EVENTS = 2_000  # of them that are asked about
-NEGATIVES = 100  # wrong answers beside each right one
+MOST_EVENTS = 2_000  # of the latest that are asked about, to choose a decay
+NUM_NEGATIVES = 100  # beside each true target
 SPANS = (3000.0, 1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0)  # decays: parts of the time that the events span
 
 
-class LinkRule(ABC):
-    """Score links: the frame of all rules below.
-
-    Args:
-        seed: the same seed gives the same answers.
-    """
-
-    name: str
-
-    def __init__(self, seed: int = 0) -> None:
-        self.seed = check_seed(seed)
-
-    def fit(self, graph: TemporalGraph) -> Self:
-        """Learn nothing, as most rules do."""
-        return self
+class LinkRule(Baseline, ABC):
+    """Score links: the frame of all rules below."""
 
     def score_links(self, src: npt.ArrayLike, dst: npt.ArrayLike, at: npt.ArrayLike, *, graph: TemporalGraph) -> Days:
         """Score links src -> dst, (n,): higher is likelier.
@@ -71,7 +59,7 @@ class Popularity(LinkRule):
     name = "popularity"
 
     def _score(self, past: Past, src: Ints, dst: Ints, at: Days) -> Days:
-        return saturate(past.count_incoming(dst, at))
+        return count_to_unit(past.count_incoming(dst, at))
 
 
 class OwnRecency(LinkRule):
@@ -116,7 +104,7 @@ class ReversePopularity(LinkRule):
     name = "reverse + popularity"
 
     def _score(self, past: Past, src: Ints, dst: Ints, at: Days) -> Days:
-        return (past.count_links(dst, src, at) > 0) + saturate(past.count_incoming(dst, at))
+        return (past.count_links(dst, src, at) > 0) + count_to_unit(past.count_incoming(dst, at))
 
 
 class LastAct(LinkRule):
@@ -147,29 +135,28 @@ class OwnThenPopular(LinkRule):
         self.days_ = 1.0
         span = float(graph.time[-1] - graph.time[0]) if graph.num_events else 0.0
         if span > 0:
-            src, dst, at = self._ask(graph)
-            found = {}
+            src, dst, at = self._questions(graph)
+            quality = {}
             for part in SPANS:
                 self.days_ = span / part
-                found[self.days_] = mean_reciprocal_rank(
-                    self.score_links(src.ravel(), dst.ravel(), at.ravel(), graph=graph).reshape(src.shape)
-                )
-            self.days_ = max(found, key=lambda days: found[days])  # of equals the first, the fastest
+                scores = self.score_links(src.ravel(), dst.ravel(), at.ravel(), graph=graph)
+                quality[self.days_] = mean_reciprocal_rank(scores.reshape(src.shape))
+            self.days_ = max(quality, key=lambda days: quality[days])  # of equals the first, the fastest
         return self
 
-    def _ask(self, graph: TemporalGraph) -> tuple[Ints, Ints, Days]:
-        """Ask about the latest events, (n, 1 + K): the right target first, then random ones."""
-        first = min(round(graph.num_events * (1 - LATEST)), graph.num_events - 1)
+    def _questions(self, graph: TemporalGraph) -> tuple[Ints, Ints, Days]:
+        """Ask about the latest events, (n, 1 + K): the true target first, then random ones."""
+        first = min(latest_from(graph.num_events), graph.num_events - 1)
         events = np.unique(np.linspace(first, graph.num_events - 1, MOST_EVENTS).astype(np.int64))
         rng = np.random.default_rng(int(stream(self.seed, "choice of a decay")))
-        others = rng.integers(graph.num_sources, graph.num_nodes, (events.size, NEGATIVES))
+        others = rng.integers(graph.num_sources, graph.num_nodes, (events.size, NUM_NEGATIVES))
         dst = np.concatenate([graph.dst[events, None].astype(np.int64), others], axis=1)
         src = np.broadcast_to(graph.src[events, None].astype(np.int64), dst.shape)
         return src, dst, np.broadcast_to(np.nextafter(graph.time[events, None], -np.inf), dst.shape)
 
     def _score(self, past: Past, src: Ints, dst: Ints, at: Days) -> Days:
         own = past.last_link(src, dst, at)
-        return np.where(own > -np.inf, 1 + recency(own, at), saturate(past.decayed_incoming(dst, at, self.days_)))
+        return np.where(own > -np.inf, 1 + recency(own, at), count_to_unit(past.decayed_incoming(dst, at, self.days_)))
 
 
 def recency(last: Days, at: Days) -> Days:
@@ -177,13 +164,6 @@ def recency(last: Days, at: Days) -> Days:
     return 1 / (1 + (at - last))
 
 
-def saturate(count: Days | Ints) -> Days:
+def count_to_unit(count: Days | Ints) -> Days:
     """Turn counts, (n,), into numbers from 0 to below 1 of the same order."""
     return np.divide(count, count + 1.0, dtype=np.float64)
-
-
-def mean_reciprocal_rank(scores: Days) -> float:
-    """Rank the first of each row, (n, 1 + K); those that score the same share the mean rank."""
-    right, wrong = scores[:, :1], scores[:, 1:]
-    rank = 1 + np.count_nonzero(wrong > right, axis=1) + np.count_nonzero(wrong == right, axis=1) / 2
-    return float(np.mean(1 / rank))

@@ -9,21 +9,22 @@ import numpy as np
 import numpy.typing as npt
 
 from tadge.arrays import Days, Ints
-from tadge.baselines.toe import LATEST, NOTHING
+from tadge.baselines.base import Baseline
+from tadge.baselines.toe import ONE_DAY
 from tadge.config import NetworkConfig
 from tadge.deepwalk.initialise import initial_vectors
 from tadge.features.pairs import timed_pairs
 from tadge.graph import TemporalGraph
 from tadge.protocols import Statistic, Unit
-from tadge.seeding import check_seed
 from tadge.units import unsquash
+from tadge.validation import latest_from, smallest_error
 
-PENALTIES: Days = 10.0 ** np.arange(-5.0, 0.0, 0.5)  # strongest last
-BLOCK = 16_384  # pairs that are scored at a time
+NET_PENALTIES: Days = 10.0 ** np.arange(-5.0, 0.0, 0.5)  # strongest last
+PAIRS_PER_BLOCK = 16_384  # scored at a time
 BALANCE = 0.5  # share of the absolute values in the elastic net, beside the squares
 
 
-class DeepWalk:
+class DeepWalk(Baseline):
     """Embed by skip-gram on random walks over the static graph; regress ToE on the sum of both ends (Eq. 36).
 
     The paper's way with methods that do not learn ToE: a linear regression with an elastic net. Its penalty is the
@@ -41,7 +42,8 @@ class DeepWalk:
     name = "DeepWalk"
 
     def __init__(self, seed: int = 0, dim: int | None = None) -> None:
-        self.seed, self.dim = check_seed(seed), NetworkConfig().dim if dim is None else dim
+        super().__init__(seed)
+        self.dim = NetworkConfig().dim if dim is None else dim
 
     def fit(self, graph: TemporalGraph, events: npt.ArrayLike | None = None) -> Self:
         """Learn vectors from a graph, and ToE from its events.
@@ -54,7 +56,7 @@ class DeepWalk:
         self.vectors_ = np.where(graph.degree[:, None] > 0, vectors, np.float32(0))
         asked = timed_pairs(graph, events=events)
         self.head_ = elastic_net(self._sum(asked.src, asked.dst), asked.toe)
-        self.longest_ = float(asked.toe.max(initial=NOTHING))
+        self.longest_ = float(asked.toe.max(initial=ONE_DAY))
         return self
 
     def embed(self, nodes: npt.ArrayLike, at: npt.ArrayLike, *, graph: TemporalGraph) -> npt.NDArray[np.float32]:
@@ -67,8 +69,8 @@ class DeepWalk:
         """Score links src -> dst, (n,), by the product of their vectors, as TADGE does; 0 where one has none."""
         one, other = np.asarray(src, np.int64), np.asarray(dst, np.int64)
         scores = np.empty(one.size, np.float32)
-        for first in range(0, one.size, BLOCK):
-            block = slice(first, first + BLOCK)
+        for first in range(0, one.size, PAIRS_PER_BLOCK):
+            block = slice(first, first + PAIRS_PER_BLOCK)
             scores[block] = np.einsum("nd,nd->n", self.vectors_[one[block]], self.vectors_[other[block]])
         return scores
 
@@ -98,13 +100,13 @@ def elastic_net(features: npt.NDArray[np.float32], target: Days) -> Days:
         features: (n, F), in order of time.
         target: (n,).
     """
-    constant = float(target.mean()) if target.size else NOTHING
-    cut = round(target.size * (1 - LATEST))
+    constant = float(target.mean()) if target.size else ONE_DAY
+    cut = latest_from(target.size)
     if not 1 < cut < target.size:
         return np.append(np.zeros(features.shape[1]), constant)
-    heads = _path(features[:cut], target[:cut], PENALTIES)
-    errors = [np.mean((features[cut:] @ head[:-1] + head[-1] - target[cut:]) ** 2) for head in heads]
-    return _path(features, target, PENALTIES[int(np.argmin(errors)) :])[0]
+    heads = _path(features[:cut], target[:cut], NET_PENALTIES)
+    best = smallest_error((features[cut:] @ head[:-1] + head[-1] for head in heads), target[cut:])
+    return _path(features, target, NET_PENALTIES[best:])[0]
 
 
 def _path(features: npt.NDArray[np.float32], target: Days, penalties: Days) -> list[Days]:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from tadge.arrays import Days, Vectors
+from tadge.validation import latest_from, smallest_error
 
 HEAD_PAIRS = 10_000  # edges it is learned from, at most
 PENALTIES: Days = 10.0 ** np.arange(-2.0, 6.0)  # on standardised features
-VALIDATION = 0.2  # the latest pairs, on which the penalty is chosen
 
 
 def learn_toe_head(features: Vectors, target: Days) -> Days:
@@ -25,11 +25,10 @@ def learn_toe_head(features: Vectors, target: Days) -> Days:
     """
     if target.size == 0:
         return np.zeros(features.shape[1] + 1)
-    cut, penalty = max(1, round(target.size * (1 - VALIDATION))), PENALTIES[-1]
+    cut, penalty = max(1, latest_from(target.size)), PENALTIES[-1]
     if cut < target.size:
-        heads = [_ridge(features[:cut], target[:cut], penalty) for penalty in PENALTIES]
-        errors = [np.mean((apply_toe_head(features[cut:], head) - target[cut:]) ** 2) for head in heads]
-        penalty = PENALTIES[int(np.argmin(errors))]
+        heads = (_ridge(features[:cut], target[:cut], penalty) for penalty in PENALTIES)
+        penalty = PENALTIES[smallest_error((apply_toe_head(features[cut:], head) for head in heads), target[cut:])]
     return _ridge(features, target, penalty)
 
 

@@ -9,11 +9,9 @@ question by question. F1 is computed from counts, which can be resampled; scikit
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numba
 import numpy as np
-import numpy.typing as npt
 
 from tadge.arrays import Days, Flags, Ints
 from tadge.errors import InputError
@@ -27,18 +25,6 @@ WEIGHTS_AT_ONCE = 1 << 21  # weights held at once: bounds the memory
 
 
 # -- ranks and errors -------------------------------------------------------------------------------------------------
-
-
-def mean_ranks(scores: npt.NDArray[Any]) -> Days:
-    """Rank the true answer, in column 0, among all, (Q, 1 + K), as (Q,); the highest score has rank 1.
-
-    Equal scores share the mean of the best and the worst rank they could have. -inf is allowed, NaN is not.
-    """
-    if np.isnan(scores).any():
-        raise InputError("a score is not a number", expected="numbers, or -inf", found="NaN", where="scores")
-    true, others = scores[:, :1], scores[:, 1:]
-    above, equal = np.count_nonzero(others > true, axis=1), np.count_nonzero(others == true, axis=1)
-    return 1.0 + above + equal / 2  # type: ignore[no-any-return]
 
 
 def mrr(ranks: Days) -> float:

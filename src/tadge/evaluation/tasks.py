@@ -14,11 +14,11 @@ import numpy.typing as npt
 from tadge.arrays import Days, Flags, Ints, NodeNumbers, Report
 from tadge.errors import InputError
 from tadge.evaluation.figures import Measured
-from tadge.evaluation.metrics import mean_ranks
 from tadge.evaluation.questions import SCORES_AT_ONCE, LinkQuestions, ToeQuestions
 from tadge.graph.graph import TemporalGraph
 from tadge.protocols import EmbedsNodes, PredictsToe, ScoresLinks, accepts, name_of
 from tadge.units import squash
+from tadge.validation import mean_ranks
 
 FIRST_RANKS = 10  # who-and-when: how far up the target must be ranked
 EPSILONS = tuple(round(0.05 * k, 2) for k in range(1, 11))  # who-and-when: how far off the squashed ToE may be

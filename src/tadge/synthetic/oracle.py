@@ -28,6 +28,7 @@ from tadge.errors import InputError
 from tadge.synthetic.graphs import Synthetic
 from tadge.synthetic.simulator import Law
 from tadge.units import squash
+from tadge.validation import mean_reciprocal_rank
 
 POINTS = 64  # of the quadrature
 QUADRATURE_ROWS = 65_536
@@ -151,9 +152,7 @@ def best_link_mrr(synthetic: Synthetic, events: Any = None, *, negatives: int = 
     others = (rng.random((chosen.size, negatives)) * (seen - 1)[:, None]).astype(np.int64)
     others += others >= target[:, None]
     scores = link_intensity(synthetic, chosen, np.column_stack([target, others]))
-    above = np.count_nonzero(scores[:, 1:] > scores[:, :1], axis=1)
-    equal = np.count_nonzero(scores[:, 1:] == scores[:, :1], axis=1)
-    return float(np.mean(1 / (1 + above + equal / 2)))
+    return mean_reciprocal_rank(scores)
 
 
 # -- ToE --------------------------------------------------------------------------------------------------------------
