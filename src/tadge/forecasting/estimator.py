@@ -9,13 +9,13 @@ from typing import Any, Self
 
 import numpy as np
 import torch
-from sklearn.base import BaseEstimator
 from torch import Tensor
 from torch.nn import functional
 
-from tadge.arrays import Days, NodeNumbers, Vectors
+from tadge.arrays import Days, Ints, NodeNumbers, Vectors
 from tadge.config import TOP, ForecastConfig
-from tadge.errors import InputError, NotFittedError
+from tadge.errors import InputError
+from tadge.estimators import PairEstimator
 from tadge.features.columns import LINK_COLUMNS, NUM_SCALES, TOE_COLUMNS, columns_left_out
 from tadge.features.link_columns import LINK_WIDTH, link_columns
 from tadge.features.tables import Scales, tables_of
@@ -23,15 +23,14 @@ from tadge.features.toe_columns import toe_columns
 from tadge.forecasting.learn import learn_links, learn_toe
 from tadge.forecasting.link_scorer import LinkScorer
 from tadge.forecasting.trees import Trees
-from tadge.graph.chains import as_of_joining
 from tadge.graph.graph import TemporalGraph
-from tadge.graph.inputs import Moments, NodeIds, check_kind, one_node, pairs_of
+from tadge.graph.inputs import check_kind, one_node
 from tadge.progress import Bars
-from tadge.protocols import Statistic, Unit, check_toe_question
+from tadge.protocols import Statistic
 from tadge.seeding import check_seed
 from tadge.storage.estimator_folder import estimator_parts, write_estimator
 from tadge.storage.folder import has_folder, one_writer
-from tadge.units import Moment, bounded_toe, squash
+from tadge.units import Moment
 
 FORECASTER = "forecaster"  # the kind of its folder
 PAIRS_AT_ONCE = 1 << 14  # pairs answered for at once: bounds the memory
@@ -40,7 +39,7 @@ TREES = ("toe_mean", "toe_median")
 DEFAULT = ForecastConfig()
 
 
-class Forecaster(BaseEstimator):  # type: ignore[misc]
+class Forecaster(PairEstimator):
     """Forecast links from named columns of what both ends of a pair had done by a moment.
 
     A small network ranks targets, boosted trees predict how long an edge takes. No walk is taken and no vector is
@@ -107,41 +106,16 @@ class Forecaster(BaseEstimator):  # type: ignore[misc]
     ) -> None:
         self.graph_, self.scales_, self.links_ = graph, scales, links
         self.toe_mean_, self.toe_median_ = toe_mean, toe_median
-        self._largest_toe = float(squash(graph.toe_values().max(initial=0.0)))
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "links_")
 
     # -- answers ------------------------------------------------------------------------------------------------------
 
     @torch.inference_mode()
-    def score_links(
-        self,
-        src: NodeIds,
-        dst: NodeIds,
-        at: Moments = None,
-        *,
-        before: Moments = None,
-        graph: TemporalGraph | None = None,
-    ) -> Vectors:
-        """Score links src -> dst, (n,): unnormalised log-probabilities, to be compared for the same src and moment.
-
-        Args:
-            src: ids; one stands for all.
-            dst: ids; one stands for all.
-            at: days on the graph's clock or dates, one for all or one each: what happened until then, that moment
-                included, is known. The end of the graph by default.
-            before: instead of `at`: what happened at that very moment is not known. To ask about an event that is in
-                the graph, give its own time here.
-            graph: what happened, where that is more than the Forecaster was fitted to.
-        """
-        graph = self._graph(graph)
-        sources, targets, moments = pairs_of(graph, src, dst, at, before)
+    def _score(self, graph: TemporalGraph, src: Ints, dst: Ints, at: Days) -> Vectors:
         tables, threads = tables_of(graph, self.scales_), torch.get_num_threads()
         left_out = columns_left_out(self.config.without, LINK_COLUMNS)
-        scores = np.empty(sources.size, np.float32)
-        for cut in _cuts(sources.size):
-            pairs = sources[cut], targets[cut], moments[cut]
+        scores = np.empty(src.size, np.float32)
+        for cut in _cuts(src.size):
+            pairs = src[cut], dst[cut], at[cut]
             columns = link_columns(tables, *pairs, threads, left_out=left_out)
             rows = functional.pad(torch.from_numpy(columns), (0, 0, 0, -len(columns) % ALIGNED_ROWS))
             scores[cut] = self.links_(rows)[: len(columns)].numpy()
@@ -176,50 +150,15 @@ class Forecaster(BaseEstimator):  # type: ignore[misc]
         best = np.argsort(-scores, kind="stable")[: TOP.check(k)]
         return list(zip(graph.ids[targets[best]].tolist(), probability[best].tolist(), strict=True))
 
-    def predict_toe(
-        self,
-        src: NodeIds,
-        dst: NodeIds,
-        at: Moments = None,
-        *,
-        before: Moments = None,
-        graph: TemporalGraph | None = None,
-        unit: Unit = "days",
-        statistic: Statistic = "median",
-    ) -> Days:
-        """Predict how long it takes until src links to dst, (n,), counted from when dst last joined.
-
-        It supposes that the link comes. It is the prediction that could be made when dst joined, but never less than
-        the time that has passed since; what else happened in that time is not looked at.
-
-        Args:
-            src: ids; one stands for all.
-            dst: ids; one stands for all.
-            at: as in `score_links`; counted from when dst last joined at or before it.
-            before: as in `score_links`.
-            graph: as in `score_links`.
-            unit: "days", or "squashed": 2 arctan(days) / pi, the unit that the paper regresses.
-            statistic: "median": half of such links come sooner; or "mean", of the squashed ToE in either unit.
-        """
-        check_toe_question(unit, statistic)
-        graph = self._graph(graph)
-        sources, targets, moments = pairs_of(graph, src, dst, at, before)
-        moments, passed = as_of_joining(graph, targets, moments)
+    def _predict(self, graph: TemporalGraph, src: Ints, dst: Ints, at: Days, statistic: Statistic) -> Days:
         trees = self.toe_median_ if statistic == "median" else self.toe_mean_
         tables, threads = tables_of(graph, self.scales_), torch.get_num_threads()
         left_out = columns_left_out(self.config.without, TOE_COLUMNS)
-        squashed = np.empty(sources.size)
-        for cut in _cuts(sources.size):
-            pairs = sources[cut], targets[cut], moments[cut]
+        squashed = np.empty(src.size)
+        for cut in _cuts(src.size):
+            pairs = src[cut], dst[cut], at[cut]
             squashed[cut] = trees.predict(toe_columns(tables, *pairs, threads, left_out=left_out))
-        return bounded_toe(squashed, passed, self._largest_toe, unit)
-
-    def _graph(self, graph: TemporalGraph | None) -> TemporalGraph:
-        if not hasattr(self, "graph_"):
-            raise NotFittedError("the Forecaster is not fitted", cure="call fit, or Forecaster.load a fitted one")
-        if graph is not None:
-            check_kind(graph, TemporalGraph, "graph")
-        return self.graph_ if graph is None else graph
+        return squashed
 
     # -- disk ---------------------------------------------------------------------------------------------------------
 
@@ -229,7 +168,7 @@ class Forecaster(BaseEstimator):  # type: ignore[misc]
 
     def save(self, folder: str | PathLike[str]) -> None:
         """Write the Forecaster into a folder, beside a TADGE where there is one: safetensors and JSON."""
-        graph = self._graph(None)
+        graph = self._graph()
         learned = {"scales": torch.tensor([self.scales_.log_unit_days, *self.scales_.decay_days], dtype=torch.float64)}
         learned |= {f"links.{key}": value for key, value in self.links_.state_dict().items()}
         for name in TREES:
