@@ -6,6 +6,8 @@ import os
 import sys
 from pathlib import Path
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before numpy and torch: tests run side by side, one core each
+
 import pytest
 from hypothesis import HealthCheck, settings
 
