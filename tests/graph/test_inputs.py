@@ -7,7 +7,7 @@ import pytest
 
 import tadge
 from tadge.graph import TemporalGraph
-from tadge.graph.inputs import end_of, moments_of, node_numbers, one_node, pairs_of
+from tadge.graph.inputs import last_moment, moments_of, node_numbers, one_node, pairs_of
 from tadge.graph.views import both_directions
 
 GRAPH = TemporalGraph.from_arrays([1, 2, 3], [2, 3, 5], [10.0, 20.0, 30.0], unit="days")
@@ -77,9 +77,9 @@ def test_moments_far_after_the_end_are_a_mistake():
 
 
 def test_the_end_of_a_graph():
-    assert end_of(GRAPH) == 30.0
-    assert end_of(TemporalGraph.from_arrays([], [], [])) == 0.0
-    assert end_of(GRAPH.between(25.0, 28.0)) == 20.0  # no event, but joinings before
+    assert last_moment(GRAPH) == 30.0
+    assert last_moment(TemporalGraph.from_arrays([], [], [])) == 0.0
+    assert last_moment(GRAPH.between(25.0, 28.0)) == 20.0  # no event, but joinings before
 
 
 def test_users_and_items_are_read_in_both_directions():

@@ -84,10 +84,10 @@ class DeepWalk(Baseline):
         unit: Unit = "days",
         statistic: Statistic = "mean",
     ) -> Days:
-        """Guess how long it takes until src links to dst, (n,) days, or squashed; the moment is not looked at."""
+        """Predict how long it takes until src links to dst, (n,) days, or squashed; the moment is not looked at."""
         sums = self._sum(np.asarray(src, np.int64), np.asarray(dst, np.int64))
-        guess = np.clip(sums @ self.head_[:-1] + self.head_[-1], 0.0, self.longest_)
-        return guess if unit == "squashed" else unsquash(guess)
+        predicted = np.clip(sums @ self.head_[:-1] + self.head_[-1], 0.0, self.longest_)
+        return predicted if unit == "squashed" else unsquash(predicted)
 
     def _sum(self, src: Ints, dst: Ints) -> npt.NDArray[np.float32]:
         return self.vectors_[src] + self.vectors_[dst]

@@ -43,7 +43,7 @@ from tadge.units import Moment
 from tadge.walks.sampler import Walks
 
 MAX_KEPT = 1 << 29  # numbers in the vectors that `prepare` keeps: 2 GB
-KIND = "tadge"  # of its folder
+VECTORS = "tadge"  # of its folder
 WALKS, NETWORK, TRAIN = WalkConfig(), NetworkConfig(), TrainConfig()
 
 
@@ -158,7 +158,7 @@ class TADGE(PairEstimator):
             checkpoint_seconds: as in `fit`.
         """
         _check_free(folder, resume)
-        if resume and not has_folder(folder, CHECKPOINT) and has_folder(folder, KIND):
+        if resume and not has_folder(folder, CHECKPOINT) and has_folder(folder, VECTORS):
             done = type(self).load(folder, device=self.device)
             if done.stopped_ in ("done", "early"):
                 check_about(done._about_run(done.graph_, None), self._about_run(graph, None), folder)
@@ -380,13 +380,13 @@ class TADGE(PairEstimator):
         parts = {"weights": self.tasks_.state_dict()}
         parts["table"] = {"values": self.table_, "toe_head": torch.from_numpy(self.toe_head_)}
         meta = {"precision": self.precision_, "history": self.history_, "stopped": self.stopped_}
-        write_estimator(folder, KIND, graph, parts, self.about() | meta)
+        write_estimator(folder, VECTORS, graph, parts, self.about() | meta)
 
     @classmethod
     def load(cls, folder: str | PathLike[str], *, device: str | None = None) -> Self:
         """Read a model that `save` wrote; nothing in the folder is executed."""
         where = find_device(device)
-        with estimator_parts(folder, KIND) as (graph, parts, meta):
+        with estimator_parts(folder, VECTORS) as (graph, parts, meta):
             configs = WalkConfig(**meta["walks"]), NetworkConfig(**meta["network"]), TrainConfig(**meta["train"])
             model = cls(*configs, check_seed(meta["seed"]), device=device)
             tasks = model._tasks()

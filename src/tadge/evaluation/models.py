@@ -7,7 +7,7 @@ from os import PathLike
 from typing import Any
 
 from tadge.config import ForecastConfig, NetworkConfig, TrainConfig, WalkConfig
-from tadge.embedding.estimator import KIND, TADGE
+from tadge.embedding.estimator import TADGE, VECTORS
 from tadge.errors import ConfigError, InputError
 from tadge.forecasting.estimator import FORECASTER, Forecaster
 from tadge.protocols import Answerer
@@ -24,7 +24,7 @@ def default_models(seed: int) -> list[Answerer]:
 def load_models(folder: str | PathLike[str], *, device: str | None = None) -> list[Answerer]:
     """Read whichever fitted estimators a folder holds: a Forecaster, a TADGE, or both."""
     models: list[Answerer] = [Forecaster.load(folder)] if has_folder(folder, FORECASTER) else []
-    if not models or has_folder(folder, KIND):
+    if not models or has_folder(folder, VECTORS):
         models.append(TADGE.load(folder, device=device))
     return models
 

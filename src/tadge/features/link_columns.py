@@ -35,12 +35,14 @@ SLOTS = 2 * LATEST_EVENTS**3  # of a table of all that three steps lead to: half
 SHRINK = 3.0  # events that the mean ToE of all is worth
 DECAYED_UNIT, PATH_UNIT = 100.0, 10.0  # decayed counts, and weights of paths, are multiplied by before the logarithm
 PIECE = 1 << 13  # questions per piece of work
-NONE: Ints = np.empty(0, np.int64)
+NO_COLUMNS: Ints = np.empty(0, np.int64)
 
 NODE_WIDTH, PAIR_WIDTH, LINK_WIDTH = len(NODE_COLUMNS), len(PAIR_COLUMNS), len(LINK_COLUMNS)
 
 
-def link_columns(tables: Tables, src: Ints, dst: Ints, at: Days, threads: int = 1, *, left_out: Ints = NONE) -> Vectors:
+def link_columns(
+    tables: Tables, src: Ints, dst: Ints, at: Days, threads: int = 1, *, left_out: Ints = NO_COLUMNS
+) -> Vectors:
     """Tell what is known of pairs as of moments, (n,) each: (n, LINK_WIDTH). Pairs of one src and moment go fast.
 
     Args:

@@ -28,7 +28,11 @@ FEW_DAYS, MANY_DAYS = 10.0, 10_000.0  # between these spans, people's hours and 
 INSTANT = 1e-15  # days: no clock tells less
 STRIDE = 16  # readings from one kept sum to the next
 NO_TOE = NUM_KINDS  # in place of a kind, where a reading has no ToE
-KIND, REPEATED, NEGATIVE = 7, 8, 16  # bits of a mark: the kind of edge; the pair had an earlier event; weight below 0
+KIND_BITS, REPEATED, NEGATIVE = (
+    7,
+    8,
+    16,
+)  # bits of a mark: the kind of edge; the pair had an earlier event; weight below 0
 
 
 @dataclass(frozen=True)
@@ -186,8 +190,8 @@ def sum_along(
             mark = marks[reading]
             if not np.isnan(toe[reading]):
                 total += toe[reading]
-                by_kind[mark & KIND] += toe[reading]
-                counts[mark & KIND] += 1
+                by_kind[mark & KIND_BITS] += toe[reading]
+                counts[mark & KIND_BITS] += 1
             repeated += (mark & REPEATED) != 0
             negative += (mark & NEGATIVE) != 0
             if (k + 1) % STRIDE == 0:
@@ -238,7 +242,7 @@ def kind_toe_until(tables: Tables, role: RoleTables, node: Ints, end: Ints, kind
         if row >= 0:
             totals[q], counts[q] = kind_sum[row, kinds[q]], kind_count[row, kinds[q]]
         for k in range(begin, end[q]):
-            if (marks[readings[k]] & KIND) == kinds[q]:
+            if (marks[readings[k]] & KIND_BITS) == kinds[q]:
                 totals[q] += toe[readings[k]]
                 counts[q] += 1
     return totals, counts

@@ -13,7 +13,7 @@ from tadge.arrays import Days, Ints, Vectors
 from tadge.features.columns import TIMING, TIMING_COLUMNS, TOE_COLUMNS
 from tadge.features.link_columns import (
     NEVER_AGO,
-    NONE,
+    NO_COLUMNS,
     SHRINK,
     NodesAsked,
     in_pieces,
@@ -31,7 +31,9 @@ NOWHERE = 99.0  # the place of u among the targets of v, where it is none
 TIMING_WIDTH, TOE_WIDTH = len(TIMING_COLUMNS), len(TOE_COLUMNS)
 
 
-def toe_columns(tables: Tables, src: Ints, dst: Ints, at: Days, threads: int = 1, *, left_out: Ints = NONE) -> Vectors:
+def toe_columns(
+    tables: Tables, src: Ints, dst: Ints, at: Days, threads: int = 1, *, left_out: Ints = NO_COLUMNS
+) -> Vectors:
     """Tell all that is known of how long edges take, (n,) pairs as of moments, (n,): (n, TOE_WIDTH).
 
     Args:

@@ -83,7 +83,7 @@ def moments_of(graph: TemporalGraph, at: Moments, count: int, before: Moments = 
         before: as `at`, but what happens at that very moment is not known.
     """
     if at is None and before is None:
-        return np.full(count, end_of(graph))
+        return np.full(count, last_moment(graph))
     if at is not None and before is not None:
         cure = "at: what happens at that moment is known; before: it is not"
         raise ConfigError("two moments", expected="at or before", found="both", cure=cure, where="before")
@@ -92,7 +92,7 @@ def moments_of(graph: TemporalGraph, at: Moments, count: int, before: Moments = 
     if days.ndim and days.shape != (count,):
         raise InputError("moments do not fit", expected=f"one, or {count:,}", found=str(days.shape), where=name)
     _check_far(graph, days, given, name)
-    days = np.where(np.isposinf(days), end_of(graph), days) if before is None else np.nextafter(days, -np.inf)
+    days = np.where(np.isposinf(days), last_moment(graph), days) if before is None else np.nextafter(days, -np.inf)
     if graph.num_events and days.size and not days.min() >= graph.time[0]:
         expected = f"{date_text(float(graph.time[0]), graph.clock)} or later"
         found = date_text(float(days.min()), graph.clock)
@@ -100,7 +100,7 @@ def moments_of(graph: TemporalGraph, at: Moments, count: int, before: Moments = 
     return np.array(np.broadcast_to(days, count))
 
 
-def end_of(graph: TemporalGraph) -> float:
+def last_moment(graph: TemporalGraph) -> float:
     """Give the time of a graph's last event, or of its last joining where it has no event."""
     times = graph.time if graph.num_events else graph.tov_times
     return float(times.max(initial=-np.inf)) if times.size else 0.0

@@ -14,7 +14,7 @@ from tadge.units import date_text
 if TYPE_CHECKING:
     from rich.console import Group
 
-BINS = (  # upper ends in days
+TOE_BINS = (  # upper ends in days
     ("under a minute", 1 / 1440),
     ("under an hour", 1 / 24),
     ("under a day", 1.0),
@@ -45,9 +45,9 @@ def graph_summary(graph: TemporalGraph, report: ReadReport | None = None, classe
 
 def toe_histogram(graph: TemporalGraph) -> dict[str, int]:
     """Count ToEs on a scale that people use."""
-    edges = [-np.inf, *(end for _, end in BINS)]
+    edges = [-np.inf, *(end for _, end in TOE_BINS)]
     counts = np.histogram(graph.toe_values(), np.nextafter(edges, -np.inf))[0]
-    return dict(zip((name for name, _ in BINS), counts.tolist(), strict=True))
+    return dict(zip((name for name, _ in TOE_BINS), counts.tolist(), strict=True))
 
 
 def graph_tables(figures: dict[str, Any]) -> Group:
