@@ -2,9 +2,8 @@
 
     python benchmarks/ablate.py [--seeds 3] [--walks 5000] [--epochs 10] [--out docs/results/studies]
 
-The forecasts of `fit` use no vectors. Here they are left out (`forecast_steps` = 0), so links are scored by the product
-of two vectors (Eq. 35) and ToE by a linear form of both (Eq. 36). bitcoin-otc is read where it is (TADGE_DATA). What
-a seed came to is kept in results/studies and not made again.
+Links are scored by the product of two vectors (Eq. 35) and ToE is predicted by a linear form of both (Eq. 36).
+bitcoin-otc is read where it is (TADGE_DATA). What a seed came to is kept in results/studies and not made again.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ class Variant(tadge.TADGE):
 def variants(seed: int, walks: int, epochs: int) -> list[Variant]:
     found = []
     for name, (network, training) in VARIANTS.items():
-        train = tadge.TrainConfig(epochs=epochs, forecast_steps=0, **training)
+        train = tadge.TrainConfig(epochs=epochs, **training)
         model = Variant(tadge.WalkConfig(num_walks=walks), tadge.NetworkConfig(**network), train, seed)
         model.name = name
         found.append(model)

@@ -10,10 +10,10 @@ from tadge.evaluation.result import Result, combine
 from tadge.units import unsquash
 
 
-def in_unit(guess: Days, squashed: bool) -> Days:
-    """Give guesses of squashed ToEs, (n,), as they were asked for."""
-    guess = guess.clip(0.0, 1.0 - 1e-9)
-    return guess if squashed else unsquash(guess)
+def in_unit(squashed: Days, unit: str) -> Days:
+    """Give predictions of squashed ToEs, (n,), in the unit that was asked for."""
+    squashed = squashed.clip(0.0, 1.0 - 1e-9)
+    return squashed if unit == "squashed" else unsquash(squashed)
 
 
 def keep(place: Path, text: str, seeds: Iterable[int], work: Callable[[int], Result]) -> None:
@@ -21,13 +21,13 @@ def keep(place: Path, text: str, seeds: Iterable[int], work: Callable[[int], Res
     results, kept = [], Path("results/studies")
     kept.mkdir(parents=True, exist_ok=True)
     for seed in seeds:
-        own = kept / f"{place.stem}-seed{seed}.json"
-        if not own.exists():
-            work(seed).to_json(own)
-            print(f"{own}: written", flush=True)
-        results.append(Result.from_json(own))
-    found = combine(results)
-    found.notes.insert(0, text)
+        place_of_seed = kept / f"{place.stem}-seed{seed}.json"
+        if not place_of_seed.exists():
+            work(seed).to_json(place_of_seed)
+            print(f"{place_of_seed}: written", flush=True)
+        results.append(Result.from_json(place_of_seed))
+    result = combine(results)
+    result.notes.insert(0, text)
     place.parent.mkdir(parents=True, exist_ok=True)
-    found.to_json(place)
-    print(found)
+    result.to_json(place)
+    print(result)

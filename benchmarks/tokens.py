@@ -8,24 +8,27 @@ import torch
 from torch import nn
 
 from study import in_unit
-from tadge.features.memory import Scales, log_time, memory_of
+from tadge.config import ForecastConfig
+from tadge.features.link_columns import log_time
 from tadge.features.pairs import timed_pairs
-from tadge.forecasting.learn import descend, seeded
+from tadge.features.tables import Scales, tables_of
+from tadge.forecasting.learn import adamw_steps
 from tadge.graph import TemporalGraph
 from tadge.graph.past import end_of
+from tadge.seeding import seeded
 
 LATEST = 12  # events of each end
 WIDTH = 8  # there, direction, is it the partner, log time since, log gap to the next, which end, ToE, has a ToE
-EPOCHS, ROWS, RATE, MOST = 10, 256, 1e-3, 40_000
+EPOCHS, ROWS, MOST, STEPS = 10, 256, 40_000, ForecastConfig(forecast_lr=1e-3)
 
 
 @numba.njit(cache=True)
-def fill(memory, src, dst, at, found):
+def fill(tables, src, dst, at, found):
     """Write the latest events of dst, then of src, in any role: (n, 2 LATEST, WIDTH)."""
     for q in range(src.size):
         for which in range(2):
             node, partner = (dst[q], src[q]) if which == 0 else (src[q], dst[q])
-            acts, links = memory.acts, memory.links
+            acts, links, unit = tables.outgoing, tables.incoming, tables.log_unit_days
             one = end_of(acts.time, acts.start[node], acts.start[node + 1], at[q]) - 1
             two = end_of(links.time, links.start[node], links.start[node + 1], at[q]) - 1
             after = at[q]
@@ -38,11 +41,12 @@ def fill(memory, src, dst, at, found):
                 one, two = (one - 1, two) if act else (one, two - 1)
                 token = found[q, which * LATEST + k]
                 token[0], token[1], token[2] = 1.0, act, side.other[place] == partner
-                token[3] = log_time(memory, at[q] - side.time[place]) / 8
-                token[4] = log_time(memory, after - side.time[place]) / 8
+                token[3] = log_time(at[q] - side.time[place], unit) / 8
+                token[4] = log_time(after - side.time[place], unit) / 8
                 after = side.time[place]
-                token[5], token[7] = which, not np.isnan(side.toe[place])
-                token[6] = side.toe[place] if token[7] else 0.0
+                toe = tables.toe[side.reading[place]]
+                token[5], token[7] = which, not np.isnan(toe)
+                token[6] = 0.0 if np.isnan(toe) else toe
 
 
 class Net(nn.Module):
@@ -66,7 +70,7 @@ class Tokens:
 
     def tokens(self, graph: TemporalGraph, src, dst, at) -> torch.Tensor:
         found = np.zeros((src.size, 2 * LATEST, WIDTH), np.float32)
-        fill(memory_of(graph, self.scales), src, dst, at, found)
+        fill(tables_of(graph, self.scales), src, dst, at, found)
         return torch.from_numpy(found)
 
     def fit(self, graph: TemporalGraph) -> Tokens:
@@ -75,14 +79,15 @@ class Tokens:
         self.net, rng = seeded(Net, self.seed, "tokens"), np.random.default_rng(self.seed)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.seed)
-            for _ in descend(self.net, RATE, EPOCHS * len(toe) // ROWS, lambda done, total: None):
+            for _ in adamw_steps(self.net, STEPS, EPOCHS * len(toe) // ROWS, lambda done, total: None):
                 some = torch.from_numpy(rng.integers(0, len(toe), ROWS))
                 ((self.net(tokens[some]) - toe[some]) ** 2).mean().backward()
         self.net.eval()
         return self
 
     @torch.inference_mode()
-    def predict_toe(self, src, dst, at, *, graph, squashed):
+    def predict_toe(self, src, dst, at, *, graph, unit="days", statistic="mean"):
+        src, dst = (np.asarray(ends) for ends in (src, dst))
         parts = [slice(first, first + 4096) for first in range(0, src.size, 4096)]
         found = torch.cat([self.net(self.tokens(graph, src[part], dst[part], at[part])) for part in parts])
-        return in_unit(found.double().numpy(), squashed)
+        return in_unit(found.double().numpy(), unit)

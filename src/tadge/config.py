@@ -240,7 +240,7 @@ class ForecastConfig:
     steps: int = option(600, "most gradient steps of the network that ranks targets", low=1, high=10_000_000)
     batch_events: int = option(128, "events per gradient step", low=1, high=1_000_000)
     random_negatives: int = option(32, "random targets each true target is ranked against", low=1, high=100_000)
-    former_negatives: int = option(16, "former targets of the source it is ranked against too", low=1, high=100_000)
+    former_negatives: int = option(16, "former targets of the source it is ranked against too", low=0, high=100_000)
     forecast_lr: float = option(2e-3, "learning rate of that network, after the warm-up", low=1e-8, high=1.0)
     weight_decay: float = option(0.01, "weight decay of that network", low=0.0, high=10.0)
     passes: int = option(10, "most passes over all events, where there are few", low=1, high=1_000_000)

@@ -147,10 +147,13 @@ class BoostedTrees(ToeRule):
         cut = latest_from(pairs.toe.size)
         if not 1 < cut < pairs.toe.size:
             return  # too few to learn from: the mean remains
+        from threadpoolctl import threadpool_limits
+
         x = plain_columns(graph, pairs.src, pairs.dst, pairs.at)
-        early = self._trees(MAX_TREES).fit(x[:cut], pairs.toe[:cut])
-        best = smallest_error(early.staged_predict(x[cut:]), pairs.toe[cut:])
-        self.trees_ = self._trees(best + 1).fit(x, pairs.toe)
+        with threadpool_limits(1, "openmp"):  # the same sums on any machine; see `forecasting.trees`
+            early = self._trees(MAX_TREES).fit(x[:cut], pairs.toe[:cut])
+            best = smallest_error(early.staged_predict(x[cut:]), pairs.toe[cut:])
+            self.trees_ = self._trees(best + 1).fit(x, pairs.toe)
 
     def _trees(self, count: int) -> Any:
         from sklearn.ensemble import HistGradientBoostingRegressor

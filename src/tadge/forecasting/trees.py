@@ -59,9 +59,11 @@ class Trees:
         """Learn from columns, (n, F), without NaN, a target, (n,), and row weights, (n,), once for each loss.
 
         The loss "squared_error" makes them predict the mean, "absolute_error" the median. Columns are binned here:
-        scikit-learn would bin them by weight, which takes long.
+        scikit-learn would bin them by weight, which takes long. One thread learns: sums of several are rounded
+        otherwise, and they wait for each other longer than they work.
         """
         from sklearn.ensemble import HistGradientBoostingRegressor
+        from threadpoolctl import threadpool_limits
 
         edges = [bin_edges(column) for column in columns.T]
         codes = [np.searchsorted(values, column) for values, column in zip(edges, columns.T, strict=True)]
@@ -76,8 +78,9 @@ class Trees:
             "early_stopping": False,
             "random_state": seed,
         }
-        models = (HistGradientBoostingRegressor(loss=loss, **settings) for loss in losses)
-        return tuple(cls._copied(model.fit(rows, target, sample_weight=weight), edges) for model in models)
+        models = [HistGradientBoostingRegressor(loss=loss, **settings) for loss in losses]
+        with threadpool_limits(1, "openmp"):
+            return tuple(cls._copied(model.fit(rows, target, sample_weight=weight), edges) for model in models)
 
     @classmethod
     def _copied(cls, model: Any, edges: list[Vectors]) -> Trees:
