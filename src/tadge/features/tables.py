@@ -28,11 +28,8 @@ FEW_DAYS, MANY_DAYS = 10.0, 10_000.0  # between these spans, people's hours and 
 INSTANT = 1e-15  # days: no clock tells less
 STRIDE = 16  # readings from one kept sum to the next
 NO_TOE = NUM_KINDS  # in place of a kind, where a reading has no ToE
-KIND_BITS, REPEATED, NEGATIVE = (
-    7,
-    8,
-    16,
-)  # bits of a mark: the kind of edge; the pair had an earlier event; weight below 0
+KIND_BITS = 7  # of a mark: the kind of edge
+REPEATED, NEGATIVE = 8, 16  # bits of a mark: the pair had an earlier event; the weight is below 0
 
 
 @dataclass(frozen=True)
