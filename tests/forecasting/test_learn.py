@@ -261,6 +261,17 @@ def test_the_same_seed_gives_the_same_head():
     assert not torch.equal(heads[0]["layers.0.weight"], heads[2]["layers.0.weight"])
 
 
+def test_one_thread_learns_and_the_others_are_given_back(monkeypatch):
+    graph, seen = answering(300), []
+    monkeypatch.setattr(torch, "set_num_threads", seen.append)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 7)
+    learn_links(graph, SCALES, ForecastConfig(steps=1), 0, silent)
+    assert seen == [1, 7]
+    with pytest.raises(KeyboardInterrupt), learn.one_thread():
+        raise KeyboardInterrupt
+    assert seen == [1, 7, 1, 7]
+
+
 @pytest.mark.parametrize("directed", [True, False])
 @pytest.mark.parametrize("events", [[(0, 1, 0.0)], [(0, 0, 0.0), (0, 0, 1.0)], [(0, 1, 2.0), (1, 0, 2.0), (2, 1, 2.0)]])
 def test_tiny_graphs_can_be_learned_from(events, directed):

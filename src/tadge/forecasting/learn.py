@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numba
 import numpy as np
@@ -37,7 +38,25 @@ def learn_links(graph: TemporalGraph, scales: Scales, config: ForecastConfig, se
     Two questions are asked: which of some random nodes it is; and, of an event that repeats a link, which of the former
     targets of its source. The same score, that of the likelier target, is the best answer to both. The second is
     skipped for first contacts: the network would learn that former targets never recur.
+
+    One thread learns: several are no faster with a network that small, and wait for each other.
     """
+    with one_thread():
+        return _learn_links(graph, scales, config, seed, report)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let torch use one thread for a while."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _learn_links(graph: TemporalGraph, scales: Scales, config: ForecastConfig, seed: int, report: Report) -> LinkScorer:
     tables, rng = tables_of(graph, scales), np.random.default_rng(int(stream(seed, "links")))
     left_out, pairs = columns_left_out(config.without, LINK_COLUMNS), past_of(graph).pairs
     count, num_random = config.batch_events, config.random_negatives
