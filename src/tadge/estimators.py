@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 from sklearn.base import BaseEstimator
 
 from tadge.arrays import Days, Ints, Vectors
@@ -20,7 +22,7 @@ def largest_toe(graph: TemporalGraph) -> float:
     return float(squash(graph.toe_values().max(initial=0.0)))
 
 
-class PairEstimator(BaseEstimator):  # type: ignore[misc]
+class PairEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     """Answer for pairs of nodes as of a moment; `TADGE` and `Forecaster` say how.
 
     Attributes:
@@ -88,13 +90,13 @@ class PairEstimator(BaseEstimator):  # type: ignore[misc]
         squashed = self._predict(graph, sources, targets, joined, statistic)
         return bounded_toe(squashed, passed, largest_toe(self.graph_), unit)
 
+    @abstractmethod
     def _score(self, graph: TemporalGraph, src: Ints, dst: Ints, at: Days) -> Vectors:
         """Score pairs of node numbers, (n,)."""
-        raise AssertionError("each estimator has its own")
 
+    @abstractmethod
     def _predict(self, graph: TemporalGraph, src: Ints, dst: Ints, at: Days, statistic: Statistic) -> Days:
         """Predict squashed ToEs of pairs of node numbers, (n,), as of when dst joined."""
-        raise AssertionError("each estimator has its own")
 
     def _graph(self, graph: TemporalGraph | None = None) -> TemporalGraph:
         """Give the graph that a question is about: the estimator's own by default."""
