@@ -80,7 +80,7 @@ def _learn_links(graph: TemporalGraph, scales: Scales, config: ForecastConfig, s
         return torch.from_numpy(columns), torch.from_numpy(wrong)
 
     head.normalise.learn(torch.cat([batch()[0].flatten(0, 1) for _ in range(8)]))
-    for _ in adamw_steps(head, config, _enough(config, graph.num_events), report):
+    for _ in adamw_steps(head, config, enough_steps(config, graph.num_events), report):
         columns, wrong = batch()
         scores = head(columns).masked_fill(wrong, -torch.inf)  # (B, C)
         one_of_any = functional.log_softmax(scores[:, : 1 + num_random], dim=1)[:, 0]
@@ -123,7 +123,7 @@ def rescaled_columns(graph: TemporalGraph, scales: Scales, pairs: Pairs, seed: i
     return columns, squash(factors * unsquash(pairs.toe))
 
 
-def _enough(config: ForecastConfig, num_events: int) -> int:
+def enough_steps(config: ForecastConfig, num_events: int) -> int:
     """Count the steps to take: fewer where there is little to learn from."""
     return min(config.steps, -(-config.passes * num_events // config.batch_events))
 

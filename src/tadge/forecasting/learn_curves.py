@@ -1,0 +1,219 @@
+"""Learn curves of pairs and of sources from all moments of the past, also those after which nothing followed.
+
+What had not come by the end of the graph counts only for as long as it was looked at (it is censored). Hazards count
+by when they were seen: later ones more, whatever the moment they are asked from. So a curve's far end, which only
+early moments have seen, follows what happened lately too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from tadge.arrays import Days, Ints, Report, Vectors
+from tadge.config import ForecastConfig
+from tadge.features.columns import LINK_COLUMNS, columns_left_out
+from tadge.features.link_columns import LINK_WIDTH, NODE_WIDTH, UNBORN, link_columns
+from tadge.features.tables import Scales, Tables, tables_of
+from tadge.forecasting.curves import NUM_BINS, bin_of, bins_of, exposure
+from tadge.forecasting.hazard_network import HazardNetwork, survival_loss
+from tadge.forecasting.learn import FORTH, adamw_steps, enough_steps, one_thread
+from tadge.forecasting.waits import candidates_of, draw_moments, draw_waits, find_next_acts
+from tadge.graph.graph import TemporalGraph
+from tadge.graph.past import ANSWER, FIRST_CONTACT, NUM_KINDS, REPEAT, UNSEEN, past_of
+from tadge.seeding import seeded, stream
+from tadge.validation import latest_from
+
+BACK = LINK_COLUMNS.index("dst to src")
+AGE = LINK_COLUMNS.index("src: age")
+SOURCES_PER_EVENT = 4  # so many sources are asked about per event of a batch: their columns are few
+FIRST_BATCHES = 4  # of four times the size: from these columns are standardised
+NUM_BANDS = 4  # parts of a curve that are calibrated apart: within an hour, a day, a week, and beyond
+PRIOR_EVENTS = 30.0  # so many events, as expected, are added to those observed
+STRENGTH = 0.5  # of a correction: the other half of what is seen late in the past is gone by the time of a question
+CALIBRATION_MOMENTS = 6_000
+
+
+class Rows(NamedTuple):
+    """Hold what is learned from in one step: columns, (n, F), and exposed and observed parts of bins, (n, K)."""
+
+    columns: Tensor
+    exposed: Tensor
+    observed: Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class CurveModels:
+    """Hold what gives curves.
+
+    Attributes:
+        edges: (K,) days, upper edges of the bins.
+        pairs: the network that gives curves of pairs.
+        acts: the network that gives those of sources: (2K,) until they act, and until they act on someone new.
+        ratio: (NUM_KINDS, NUM_BANDS) by which hazards of pairs are multiplied, by the kind of edge.
+    """
+
+    edges: Days
+    pairs: HazardNetwork
+    acts: HazardNetwork
+    ratio: Days
+
+
+def learn_curves(graph: TemporalGraph, scales: Scales, config: ForecastConfig, seed: int, report: Report) -> CurveModels:
+    """Learn all curves, and calibrate those of pairs on the latest fifth of the events by a model of the others."""
+    edges, begin = bins_of(graph), latest_from(graph.num_events)
+    with one_thread():
+        ratio = np.ones((NUM_KINDS, NUM_BANDS))
+        early = graph.before(float(graph.time[begin])) if begin < graph.num_events else graph
+        if 0 < early.num_events < graph.num_events:
+            known = learn_pairs(early, scales, edges, config, seed, _half(report, 0))
+            ratio = calibrate(known, graph, scales, edges, config, seed, float(graph.time[begin]))
+        pairs = learn_pairs(graph, scales, edges, config, seed, _half(report, 1))
+        return CurveModels(edges, pairs, learn_acts(graph, scales, edges, config, seed), ratio)
+
+
+def _half(report: Report, half: int) -> Report:
+    return lambda done, total: report(half * total + done, 2 * total)
+
+
+def learn_pairs(
+    graph: TemporalGraph, scales: Scales, edges: Days, config: ForecastConfig, seed: int, report: Report
+) -> HazardNetwork:
+    """Learn how long it takes from any moment until a source links to a target."""
+    tables, rng = tables_of(graph, scales), np.random.default_rng(int(stream(seed, "moments")))
+    left_out, drawn = columns_left_out(config.without, LINK_COLUMNS), 0
+
+    def batch(count: int) -> Rows:
+        nonlocal drawn
+        drawn += 1
+        waits = draw_waits(graph, *_moments(graph, rng, count, config), stream(seed, f"targets {drawn}"))
+        columns = link_columns(tables, waits.src, waits.dst, waits.at, left_out=left_out)
+        parts = _parts(graph, edges, waits.at, waits.wait, waits.weight, config)
+        return Rows(torch.from_numpy(columns), *parts)
+
+    network = seeded(lambda: HazardNetwork(LINK_WIDTH, config.hidden, edges.size), seed, "pair curves")
+    return _learn(network, batch, config, graph.num_events, config.batch_events, report)
+
+
+def learn_acts(graph: TemporalGraph, scales: Scales, edges: Days, config: ForecastConfig, seed: int) -> HazardNetwork:
+    """Learn how long it takes from any moment until a source acts, and until it acts on someone new."""
+    tables, rng = tables_of(graph, scales), np.random.default_rng(int(stream(seed, "moments of sources")))
+    outgoing, seen = past_of(graph).outgoing, candidates_of(graph).first
+
+    def batch(count: int) -> Rows:
+        src, at = _moments(graph, rng, count, config)
+        waits = (times - at for times in find_next_acts(outgoing, seen, src, at))
+        parts = [_parts(graph, edges, at, wait, np.ones(src.size), config) for wait in waits]
+        exposed, observed = (torch.cat(sides, dim=1) for sides in zip(*parts, strict=True))
+        return Rows(torch.from_numpy(source_columns(tables, src, at)), exposed, observed)
+
+    network = seeded(lambda: HazardNetwork(NODE_WIDTH, config.hidden, 2 * edges.size), seed, "act curves")
+    return _learn(network, batch, config, graph.num_events, SOURCES_PER_EVENT * config.batch_events, _silent)
+
+
+def source_columns(tables: Tables, src: Ints, at: Days, threads: int = 1) -> Vectors:
+    """Tell what is known of sources as of moments, (n,) each: (n, NODE_WIDTH)."""
+    first = np.full(src.size, 0 if not tables.bipartite else tables.first.size - 1)
+    return np.ascontiguousarray(link_columns(tables, src, first, at, threads)[:, :NODE_WIDTH])
+
+
+def _silent(done: int, total: int) -> None:
+    pass
+
+
+def _moments(
+    graph: TemporalGraph, rng: np.random.Generator, count: int, config: ForecastConfig
+) -> tuple[Ints, Days]:
+    begin = float(graph.time[int(config.burn_in * graph.num_events)])
+    return draw_moments(graph, rng, count, begin, float(graph.time[-1]))
+
+
+def _parts(
+    graph: TemporalGraph, edges: Days, at: Days, wait: Days, weight: Days, config: ForecastConfig
+) -> tuple[Tensor, Tensor]:
+    """Give the exposed and the observed parts of bins, (n, K) each, weighted by what rows stand for and by when."""
+    end, lower = float(graph.time[-1]), np.concatenate([[0.0], edges[:-1]])
+    forget = max(config.recency * (end - float(graph.time[0])), np.finfo(np.float64).tiny)
+    exposed = exposure(edges, np.minimum(wait, end - at))
+    seen = at[:, None] + lower + exposed * (edges - lower) / 2
+    exposed *= weight[:, None] * np.exp(np.minimum(seen - end, 0.0) / forget)
+    observed, came = np.zeros((at.size, edges.size), np.float32), np.flatnonzero(wait <= edges[-1])
+    observed[came, bin_of(edges, wait[came])] = weight[came] * np.exp((at[came] + wait[came] - end) / forget)
+    return torch.from_numpy(exposed.astype(np.float32)), torch.from_numpy(observed)
+
+
+def _learn(
+    network: HazardNetwork,
+    batch: Callable[[int], Rows],
+    config: ForecastConfig,
+    num_events: int,
+    count: int,
+    report: Report,
+) -> HazardNetwork:
+    rows = [batch(4 * count) for _ in range(FIRST_BATCHES)]
+    exposed, observed = (sum(part.sum(dim=0) for part in parts) for parts in list(zip(*rows, strict=True))[1:])
+    network.begin(torch.cat([each.columns for each in rows]), observed, exposed)  # type: ignore[arg-type]
+    for _ in adamw_steps(network, config, enough_steps(config, num_events), report):
+        columns, exposed, observed = batch(count)
+        loss = survival_loss(network(columns), exposed, observed).sum() / count
+        loss.backward()  # type: ignore[no-untyped-call]
+    return network.eval()
+
+
+# -- calibration ------------------------------------------------------------------------------------------------------
+
+
+def kinds_of_rows(columns: Vectors) -> Ints:
+    """Read the kinds of edges off link columns, (n, F): (n,)."""
+    kinds = np.where(columns[:, AGE] == UNBORN, UNSEEN, FIRST_CONTACT)
+    kinds = np.where(columns[:, BACK] > 0, ANSWER, kinds)
+    return np.where(columns[:, FORTH] > 0, REPEAT, kinds)
+
+
+def bands_of(edges: Days, scales: Scales) -> Ints:
+    """Find in which part of a curve each bin lies, (K,)."""
+    return np.searchsorted(scales.decay_days[: NUM_BANDS - 1], edges)
+
+
+def calibrate(
+    network: HazardNetwork,
+    graph: TemporalGraph,
+    scales: Scales,
+    edges: Days,
+    config: ForecastConfig,
+    seed: int,
+    begin: float,
+) -> Days:
+    """Compare hazards with what was observed from `begin` on: (NUM_KINDS, NUM_BANDS) factors for them.
+
+    A part of the curve of which little was observed takes the factor of the part before it. Corrections are taken half:
+    the model in use has learned from the latest events too, and what drifts may turn.
+    """
+    rng, end = np.random.default_rng(int(stream(seed, "calibration"))), float(graph.time[-1])
+    src, at = draw_moments(graph, rng, CALIBRATION_MOMENTS, begin, end)
+    waits = draw_waits(graph, src, at, stream(seed, "calibration targets"))
+    columns = link_columns(
+        tables_of(graph, scales),
+        *(waits.src, waits.dst, waits.at),
+        left_out=columns_left_out(config.without, LINK_COLUMNS),
+    )
+    with torch.inference_mode():
+        hazard = torch.exp(network(torch.from_numpy(columns))).double().numpy()
+    exposed, observed = (
+        part.double().numpy() for part in _parts(graph, edges, waits.at, waits.wait, waits.weight, config)
+    )
+    kinds, bands, ratio = kinds_of_rows(columns), bands_of(edges, scales), np.ones((NUM_KINDS, NUM_BANDS))
+    for kind in range(NUM_KINDS):
+        rows, before = kinds == kind, 1.0
+        expected = (hazard[rows] * exposed[rows]).sum(axis=0)
+        came = observed[rows].sum(axis=0)
+        for band in range(NUM_BANDS):
+            here = bands == band
+            before = (came[here].sum() + PRIOR_EVENTS * before) / (expected[here].sum() + PRIOR_EVENTS)
+            ratio[kind, band] = before**STRENGTH
+    return ratio
