@@ -4,9 +4,23 @@
 >>> known = synthetic.forum(2_000, seed=7)
 >>> known.graph.num_events
 2000
+>>> tickets = synthetic.desk(seed=7)
+>>> tickets.probability_of_agent("customer 17", tickets.agents).round(2).max()
+np.float64(0.73)
 """
 
 from tadge.synthetic.graphs import Synthetic, forum
 from tadge.synthetic.oracle import ToeFloor, best_link_mrr, best_toe, best_toe_rmse, link_intensity
+from tadge.synthetic.support_desk import Desk, desk
 
-__all__ = ["Synthetic", "ToeFloor", "best_link_mrr", "best_toe", "best_toe_rmse", "forum", "link_intensity"]
+__all__ = [
+    "Desk",
+    "Synthetic",
+    "ToeFloor",
+    "best_link_mrr",
+    "best_toe",
+    "best_toe_rmse",
+    "desk",
+    "forum",
+    "link_intensity",
+]
