@@ -153,12 +153,13 @@ def _draw_incidents(scene: Scene, config: AnomalyConfig) -> tuple[list[int], lis
         raise InputError("too few events to hide anomalies in", expected=expected, found=found, cure="lower size")
     nodes = [_nodes(scene, kind) if count else cycle(()) for kind, count in enumerate(counts)]
     wanted = [kind for turn in range(max(counts)) for kind, count in enumerate(counts) if turn < count]
+    pairs: set[tuple[int, int]] = set()
     kinds: list[int] = []
     incidents: list[Incident] = []
     for kind in wanted:
         if room < largest:
             break
-        incidents.append(_draw_incident(scene, kind, nodes[kind], config.size))
+        incidents.append(_draw_incident(scene, kind, nodes[kind], config.size, pairs))
         kinds.append(kind)
         room -= incidents[-1].src.size
     return kinds, incidents
@@ -172,11 +173,19 @@ def _nodes(scene: Scene, kind: int) -> Iterator[int]:
     return cycle(scene.rng.permutation(nodes).tolist())
 
 
-def _draw_incident(scene: Scene, kind: int, nodes: Iterator[int], size: int) -> Incident:
+def _draw_incident(scene: Scene, kind: int, nodes: Iterator[int], size: int, pairs: set[tuple[int, int]]) -> Incident:
+    """Draw one incident for the first node that can have it; its pairs join those of the incidents before.
+
+    Where nobody in the graph links to the same node twice, no two incidents share a pair.
+    """
     low, high = math.ceil(size * (1 - SPREAD)), math.floor(size * (1 + SPREAD))
     for node in islice(nodes, TRIES):
         incident = _MAKERS[kind](scene, node, int(scene.rng.integers(low, high + 1)))
-        if incident is not None:
+        if incident is None:
+            continue
+        ends = set(zip(incident.src.tolist(), incident.dst.tolist(), strict=True))
+        if scene.repeats or not ends & pairs:
+            pairs |= ends
             return incident
     raise _no_node(scene.graph, kind)
 

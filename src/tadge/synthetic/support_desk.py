@@ -156,8 +156,9 @@ class Desk:
             expected, found = (date_text(day, self.graph.clock) for day in (self.span[1], float(now.max())))
             raise InputError("after the end of the record", expected=f"{expected} or before", found=found, where="at")
         node = find_ids(self.graph.ids, None, self.customers[who])
-        last = np.where(node < 0, -np.inf, past_of(self.graph).last_outgoing(np.maximum(node, 0), now))
-        silent = np.maximum(now - np.maximum(last, self.span[0]), 0.0)
+        last, seen = np.full(who.size, self.span[0]), node >= 0
+        last[seen] = np.maximum(past_of(self.graph).last_outgoing(node[seen], now[seen]), self.span[0])
+        silent = np.maximum(now - last, 0.0)
         rate, leaving = self.rate[who], self._leaving_rate
         with np.errstate(over="ignore"):
             return np.asarray((rate + leaving) / (rate + leaving * np.exp((rate + leaving) * silent)))
