@@ -151,28 +151,6 @@ def test_ctrl_c_and_the_unforeseen(run, monkeypatch):
         main()
 
 
-def test_synth_is_seeded_and_reads_back(run, tmp_path):
-    for name in ("one", "two"):
-        code, out, _ = run(
-            "synth", "--events", 2000, "--seed", 3, "--out", f"{name}.csv", "--labels", f"{name}-labels.csv"
-        )
-        assert code == 0
-    assert (tmp_path / "one.csv").read_bytes() == (tmp_path / "two.csv").read_bytes()
-    assert (tmp_path / "one-labels.csv").read_bytes() == (tmp_path / "two-labels.csv").read_bytes()
-    assert "ToE error" in out
-    graph = tadge.read_events(tmp_path / "one.csv", quiet=True)
-    assert graph.num_events == 2000
-    assert graph.clock == "unix"
-    code, out, _ = run("synth", "--events", 2000, "--out", "s.parquet", "--json")
-    found = json.loads(out)
-    assert found["seed"] == 0
-    assert found["toe_rmse"]["floor"] < found["toe_rmse"]["constant"]
-    assert 0 < found["best_link_mrr"] < 1
-    code, out, err = run("synth", "--events", 2000, "--seed", 3)
-    assert out == (tmp_path / "one.csv").read_text()
-    assert "ToE error" in err
-
-
 def test_walks_with_the_users_ids(run, tmp_path):
     code, out, err = run("walk", "edges.csv", "--out", "w.parquet", "--min-length", 2, "--max-length", 3, "--seed", 5)
     assert code == 0

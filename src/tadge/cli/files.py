@@ -1,9 +1,7 @@
-"""Commands about files of events: look at them, convert them, make them, fetch them."""
+"""Commands about files of events: look at them, convert them, fetch them."""
 
 from __future__ import annotations
 
-import dataclasses
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -11,8 +9,6 @@ import typer
 
 from tadge.cli.frame import AsJson, EventsFile, Quiet, app, command, print_json, read_graph, takes
 from tadge.io.options import ReadOptions
-
-MOST_EVENTS_FOR_LINKS = 1_000_000  # the best link score replays the record once per community
 
 datasets_app = typer.Typer(help="Known data sets: list them, fetch them, find them.", no_args_is_help=True)
 app.add_typer(datasets_app, name="datasets")
@@ -63,60 +59,6 @@ def convert(
         print_json({"written": str(written), "events": graph.num_events, "rows": report.rows})
     else:
         print(f"{written}: {graph.num_events:,} events written")
-
-
-@command()
-def synth(
-    out: Annotated[
-        Path | None, typer.Option(help="File of events: .csv, .tsv, .jsonl or .parquet; CSV on stdout by default.")
-    ] = None,
-    events: Annotated[int, typer.Option(help="Number of events, from 1e3 to 1e7 say.")] = 10_000,
-    communities: Annotated[int, typer.Option(help="Number of communities, each with a pace of its own.")] = 8,
-    days: Annotated[float, typer.Option(help="Days that the events span, about.")] = 730.0,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same graph.")] = 0,
-    labels: Annotated[Path | None, typer.Option(help="File for the community of each node: id, label.")] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Make a forum-like graph whose ToE law is known, and say the best possible scores on it.
-
-    Threads start at different times and evolve at different speeds; users return; replies follow a known law of
-    delays. So a model's error can be set beside the best that any model could reach.
-
-    Example: tadge synth --events 20000 --out forum.csv --labels labels.csv
-    """
-    import polars as pl
-
-    from tadge import synthetic
-    from tadge.io.export import form_of, to_polars, write_events, write_frame
-
-    for path in (out, labels):
-        if path is not None:
-            form_of(path)
-    made = synthetic.forum(events, communities=communities, days=days, seed=seed)
-    if out is not None:
-        write_events(made.graph, out)
-    elif not as_json:
-        to_polars(made.graph).write_csv(sys.stdout)
-    if labels is not None:
-        write_frame(pl.DataFrame({"id": made.graph.ids, "label": made.labels}), labels)
-    toe = synthetic.best_toe_rmse(made)
-    links = synthetic.best_link_mrr(made) if events <= MOST_EVENTS_FOR_LINKS else None
-    if as_json:
-        paths = {"written": str(out) if out else None, "labels": str(labels) if labels else None}
-        sizes = {"events": made.graph.num_events, "nodes": made.graph.num_nodes}
-        print_json({**paths, **sizes, "seed": seed, "toe_rmse": dataclasses.asdict(toe), "best_link_mrr": links})
-        return
-    lines = [f"{out or 'stdout'}: {made.graph.num_events:,} events of {made.graph.num_nodes:,} nodes, seed {seed}"]
-    if labels is not None:
-        lines.append(f"{labels}: the community of each node")
-    lines += [
-        f"ToE error, RMSE in squashed days: at best {toe.floor:.4f} (the thread's pace known), {toe.history:.4f} from",
-        f"the thread's past, {toe.community:.4f} from the community's mean, {toe.constant:.4f} from one constant",
-        "Links: tadge.synthetic.best_link_mrr tells the best possible score; it takes minutes at this size"
-        if links is None
-        else f"Links, MRR against 100 random others: at best {links:.4f}",
-    ]
-    print("\n".join(lines), file=sys.stdout if out else sys.stderr)
 
 
 @datasets_app.command("list")
