@@ -129,6 +129,10 @@ def check_options(config: Any) -> None:
 
 LATEST = Option("latest", int, 5, "latest occurrences that a node's vector is the mean of", low=1)
 TOP = Option("k", int, 10, "how many nodes", low=1)
+LEVEL = Option(
+    "level", float, 0.9, "fraction of such links that has come by the time a pair is due", low=0.01, high=0.999
+)
+LEAST = Option("least", float, 0.5, "pairs whose link was less likely to come at all are left out", low=0.0, high=1.0)
 MAX_LINKS = Option("max_links", int, 20_000, "most links asked about, drawn by the seed; 0: all", low=0)
 AGAINST = ("random", "historical")  # kinds of negatives that true links are ranked against
 CUTS = Option("cuts", int, 100, "moments at which the future is cut off", low=1)
@@ -235,16 +239,16 @@ class TrainConfig:
 
 @dataclass(frozen=True)
 class ForecastConfig:
-    """Hold how a Forecaster learns: a small network ranks targets, boosted trees predict ToE."""
+    """Hold how a Forecaster learns: small networks rank targets and give curves, boosted trees predict ToE."""
 
-    steps: int = option(600, "most gradient steps of the network that ranks targets", low=1, high=10_000_000)
+    steps: int = option(600, "most gradient steps of each network", low=1, high=10_000_000)
     batch_events: int = option(128, "events per gradient step", low=1, high=1_000_000)
     random_negatives: int = option(32, "random targets each true target is ranked against", low=1, high=100_000)
     former_negatives: int = option(16, "former targets of the source it is ranked against too", low=0, high=100_000)
-    forecast_lr: float = option(2e-3, "learning rate of that network, after the warm-up", low=1e-8, high=1.0)
-    weight_decay: float = option(0.01, "weight decay of that network", low=0.0, high=10.0)
+    forecast_lr: float = option(2e-3, "learning rate of the networks, after the warm-up", low=1e-8, high=1.0)
+    weight_decay: float = option(0.01, "weight decay of the networks", low=0.0, high=10.0)
     passes: int = option(10, "most passes over all events, where there are few", low=1, high=1_000_000)
-    hidden: int = option(128, "width of its two hidden layers", low=1, high=65_536)
+    hidden: int = option(128, "width of their two hidden layers", low=1, high=65_536)
     burn_in: float = option(0.1, "fraction of the events, the first ones, that are history only", low=0.0, high=0.9)
     recency: float = option(0.5, "later events count more: by a factor of e within this fraction", low=1e-3, high=1e6)
     max_pairs: int = option(65_536, "most ToEs that the trees learn from", low=1)

@@ -76,7 +76,8 @@ class Curves:
     def reached(self, days: Days) -> Days:
         """Give the probability that it comes within so many days each, (n,), where it comes within the horizon."""
         cumulative = np.einsum("nk,nk->n", self.hazard, exposure(self.edges, days))
-        return np.expm1(-cumulative) / np.minimum(np.expm1(-self.hazard.sum(axis=1)), -np.finfo(np.float64).tiny)
+        comes = np.maximum(1.0 - self.never, np.finfo(np.float64).tiny)
+        return np.asarray(-np.expm1(-cumulative) / comes)
 
     def quantiles(self, levels: npt.ArrayLike) -> Days:
         """Find the times by which such fractions, (L,), have come of what comes within the horizon: (n, L) days."""

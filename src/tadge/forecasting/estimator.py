@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import asdict, fields
 from os import PathLike
 from typing import Any, Self
@@ -10,40 +9,46 @@ from typing import Any, Self
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn import functional
 
-from tadge.arrays import Days, Ints, NodeNumbers, Vectors
+from tadge.arrays import Days, Ints, Report, Vectors
 from tadge.config import TOP, ForecastConfig
 from tadge.errors import InputError
-from tadge.estimators import PairEstimator
 from tadge.features.columns import LINK_COLUMNS, NUM_SCALES, TOE_COLUMNS, columns_left_out
-from tadge.features.link_columns import LINK_WIDTH, link_columns
+from tadge.features.link_columns import LINK_WIDTH, NODE_WIDTH, link_columns
 from tadge.features.tables import Scales, tables_of
 from tadge.features.toe_columns import toe_columns
+from tadge.forecasting.ask_curves import aligned, cuts
+from tadge.forecasting.curves import NUM_BINS
+from tadge.forecasting.hazard_network import HazardNetwork
 from tadge.forecasting.learn import learn_links, learn_toe
+from tadge.forecasting.learn_curves import NUM_BANDS, CurveModels, kinds_of_rows, learn_curves
 from tadge.forecasting.link_scorer import LinkScorer
+from tadge.forecasting.rank_calibration import RankCalibration, calibrate_ranking
+from tadge.forecasting.timed_answers import TimedAnswers
 from tadge.forecasting.trees import Trees
+from tadge.forecasting.waits import targets_of
 from tadge.graph.graph import TemporalGraph
-from tadge.graph.inputs import check_kind, one_node
+from tadge.graph.inputs import check_kind, moments_of, one_node
+from tadge.graph.past import NUM_KINDS, past_of
 from tadge.progress import Bars
 from tadge.protocols import Statistic
 from tadge.seeding import check_seed
 from tadge.storage.estimator_folder import estimator_parts, write_estimator
 from tadge.storage.folder import has_folder, one_writer
 from tadge.units import Moment
+from tadge.validation import latest_from
 
 FORECASTER = "forecaster"  # the kind of its folder
-PAIRS_AT_ONCE = 1 << 14  # pairs answered for at once: bounds the memory
-ALIGNED_ROWS = 16  # rows are padded to a multiple: BLAS rounds leftover rows differently, so equal pairs could differ
 TREES = ("toe_mean", "toe_median")
+CURVES = {"pairs": (LINK_WIDTH, 1), "acts": (NODE_WIDTH, 2)}  # the networks: their columns, and curves for each row
 DEFAULT = ForecastConfig()
 
 
-class Forecaster(PairEstimator):
+class Forecaster(TimedAnswers):
     """Forecast links from named columns of what both ends of a pair had done by a moment.
 
-    A small network ranks targets, boosted trees predict how long an edge takes. No walk is taken and no vector is
-    learned: for vectors see `TADGE`.
+    Small networks rank targets and give curves, the probability of a link within any time; boosted trees predict how
+    long an edge takes. No walk is taken and no vector is learned: for vectors see `TADGE`.
 
     Args:
         config: how it learns.
@@ -55,6 +60,9 @@ class Forecaster(PairEstimator):
         links_: the network that scores links.
         toe_mean_: trees that predict the mean of the squashed ToE.
         toe_median_: trees that predict its median.
+        curves_: the networks that give curves, and their calibration.
+        ranking_: how scores become the probabilities of `rank`.
+        horizon_: the longest time, in days, that `within` can be asked about.
     """
 
     name = "Forecaster"
@@ -82,10 +90,23 @@ class Forecaster(PairEstimator):
         with Bars(progress) as bars:
             with bars.part("who links to whom") as report:
                 links = learn_links(graph, scales, self.config, seed, report)
+            with bars.part("how likely those are") as report:
+                ranking = self._calibrated(graph, scales, seed, report)
+            with bars.part("within which time") as report:
+                curves = learn_curves(graph, scales, self.config, seed, report)
             with bars.part("how long edges take"):
                 toe_mean, toe_median = learn_toe(graph, scales, self.config, seed)
-        self._keep(graph, scales, links, toe_mean, toe_median)
+        self._keep(graph, scales, links, toe_mean, toe_median, curves, ranking)
         return self
+
+    def _calibrated(self, graph: TemporalGraph, scales: Scales, seed: int, report: Report) -> RankCalibration:
+        """Learn how likely targets are on the latest fifth of the events, from a scorer that knows the others."""
+        begin = latest_from(graph.num_events)
+        early = graph.before(float(graph.time[begin])) if begin < graph.num_events else graph
+        if not 0 < early.num_events < graph.num_events:
+            return RankCalibration()
+        scorer = learn_links(early, scales, self.config, seed, report)
+        return calibrate_ranking(scorer, graph, scales, self.config, seed, early.num_events)
 
     def fit_folder(
         self, graph: TemporalGraph, folder: str | PathLike[str], *, resume: bool = False, progress: bool | None = None
@@ -94,7 +115,7 @@ class Forecaster(PairEstimator):
         if resume and has_folder(folder, FORECASTER):
             kept = type(self).load(folder)
             if kept.about() == self.about() and kept.graph_.fingerprint == graph.fingerprint:
-                self._keep(graph, kept.scales_, kept.links_, kept.toe_mean_, kept.toe_median_)
+                self._keep(graph, *kept._learned())
                 return self
         with one_writer(folder):
             self.fit(graph, progress=progress)
@@ -102,24 +123,37 @@ class Forecaster(PairEstimator):
         return self
 
     def _keep(
-        self, graph: TemporalGraph, scales: Scales, links: LinkScorer, toe_mean: Trees, toe_median: Trees
+        self,
+        graph: TemporalGraph,
+        scales: Scales,
+        links: LinkScorer,
+        toe_mean: Trees,
+        toe_median: Trees,
+        curves: CurveModels,
+        ranking: RankCalibration,
     ) -> None:
         self.graph_, self.scales_, self.links_ = graph, scales, links
         self.toe_mean_, self.toe_median_ = toe_mean, toe_median
+        self.curves_, self.ranking_ = curves, ranking
+
+    def _learned(self) -> tuple[Scales, LinkScorer, Trees, Trees, CurveModels, RankCalibration]:
+        return self.scales_, self.links_, self.toe_mean_, self.toe_median_, self.curves_, self.ranking_
 
     # -- answers ------------------------------------------------------------------------------------------------------
 
-    @torch.inference_mode()
     def _score(self, graph: TemporalGraph, src: Ints, dst: Ints, at: Days) -> Vectors:
+        return self._scores_and_kinds(graph, src, dst, at)[0]
+
+    @torch.inference_mode()
+    def _scores_and_kinds(self, graph: TemporalGraph, src: Ints, dst: Ints, at: Days) -> tuple[Vectors, Ints]:
+        """Score pairs of node numbers, (n,), and tell their kinds of edges, (n,)."""
         tables, threads = tables_of(graph, self.scales_), torch.get_num_threads()
         left_out = columns_left_out(self.config.without, LINK_COLUMNS)
-        scores = np.empty(src.size, np.float32)
-        for cut in _cuts(src.size):
-            pairs = src[cut], dst[cut], at[cut]
-            columns = link_columns(tables, *pairs, threads, left_out=left_out)
-            rows = functional.pad(torch.from_numpy(columns), (0, 0, 0, -len(columns) % ALIGNED_ROWS))
-            scores[cut] = self.links_(rows)[: len(columns)].numpy()
-        return scores
+        scores, kinds = np.empty(src.size, np.float32), np.empty(src.size, np.int64)
+        for cut in cuts(src.size):
+            columns = link_columns(tables, src[cut], dst[cut], at[cut], threads, left_out=left_out)
+            scores[cut], kinds[cut] = self.links_(aligned(columns))[: len(columns)].numpy(), kinds_of_rows(columns)
+        return scores, kinds
 
     def rank(
         self,
@@ -128,34 +162,50 @@ class Forecaster(PairEstimator):
         k: int = TOP.default,
         *,
         before: Moment | None = None,
+        new: bool = False,
         graph: TemporalGraph | None = None,
     ) -> list[tuple[Any, float]]:
         """List the `k` nodes that src is likeliest to link to next, as (id, probability), likeliest first.
 
-        The probabilities of all nodes (of all targets, in a bipartite graph) sum to 1: they suppose that src acts then.
+        The probabilities suppose that src acts then, and on a node that had joined: over all of these they sum to 1.
+        The source itself is among them only where some node had linked to itself. For how likely a link is within some
+        time, see `next`.
 
         Args:
             src: an id.
             at: as in `score_links`, one moment.
             k: how many.
             before: as in `score_links`.
+            new: suppose only that src acts: the last of the list is then (None, probability), for someone who had not
+                joined.
             graph: as in `score_links`.
         """
         graph = self._graph(graph)
-        source = NodeNumbers([one_node(graph, src, "src", "source")])
-        targets = NodeNumbers(np.arange(graph.num_sources, graph.num_nodes))
-        scores = self.score_links(source, targets, at, before=before, graph=graph).astype(np.float64)
-        probability = np.exp(scores - scores.max())
+        source = one_node(graph, src, "src", "source")
+        moment = float(moments_of(graph, at, 1, before)[0])
+        self._warn_stale(graph, moment)
+        targets, best = targets_of(graph, source, moment), TOP.check(k)
+        if not targets.size:
+            return [(None, 1.0)] if new else []
+        scores, kinds = self._scores_and_kinds(
+            graph, np.full(targets.size, source), targets, np.full(targets.size, moment)
+        )
+        log_odds = self.ranking_.log_odds(scores, kinds)
+        probability = np.exp(log_odds - log_odds.max())
         probability /= probability.sum()
-        best = np.argsort(-scores, kind="stable")[: TOP.check(k)]
-        return list(zip(graph.ids[targets[best]].tolist(), probability[best].tolist(), strict=True))
+        joined = bool(past_of(graph).first[source] <= moment)
+        someone_new = self.ranking_.new[0 if joined else 1] if new else 0.0
+        order = np.argsort(-log_odds, kind="stable")[:best]
+        likely = ((1.0 - someone_new) * probability[order]).tolist()
+        listed = list(zip(graph.ids[targets[order]].tolist(), likely, strict=True))
+        return [*listed, (None, someone_new)] if new else listed
 
     def _predict(self, graph: TemporalGraph, src: Ints, dst: Ints, at: Days, statistic: Statistic) -> Days:
         trees = self.toe_median_ if statistic == "median" else self.toe_mean_
         tables, threads = tables_of(graph, self.scales_), torch.get_num_threads()
         left_out = columns_left_out(self.config.without, TOE_COLUMNS)
         squashed = np.empty(src.size)
-        for cut in _cuts(src.size):
+        for cut in cuts(src.size):
             pairs = src[cut], dst[cut], at[cut]
             squashed[cut] = trees.predict(toe_columns(tables, *pairs, threads, left_out=left_out))
         return squashed
@@ -174,6 +224,11 @@ class Forecaster(PairEstimator):
         for name in TREES:
             trees = getattr(self, f"{name}_")
             learned |= {f"{name}.{part.name}": torch.from_numpy(getattr(trees, part.name)) for part in fields(Trees)}
+        for name in CURVES:
+            learned |= {f"{name}.{key}": value for key, value in getattr(self.curves_, name).state_dict().items()}
+        ranking = [self.ranking_.slope, *self.ranking_.offset, *self.ranking_.new]
+        learned["edges"], learned["ratio"] = torch.from_numpy(self.curves_.edges), torch.from_numpy(self.curves_.ratio)
+        learned["ranking"] = torch.tensor(ranking, dtype=torch.float64)
         write_estimator(folder, FORECASTER, graph, {"learned": learned}, self.about())
 
     @classmethod
@@ -181,25 +236,49 @@ class Forecaster(PairEstimator):
         """Read a Forecaster that `save` wrote; nothing in the folder is executed."""
         with estimator_parts(folder, FORECASTER) as (graph, parts, meta):
             forecaster = cls(ForecastConfig(**meta["forecast"]), check_seed(meta["seed"]))
-            forecaster._keep(graph, *_learned(parts["learned"], forecaster.config))
+            forecaster._keep(graph, *_read_learned(parts["learned"], forecaster.config))
         return forecaster
 
 
-def _learned(tensors: dict[str, Tensor], config: ForecastConfig) -> tuple[Scales, LinkScorer, Trees, Trees]:
+def _read_learned(
+    tensors: dict[str, Tensor], config: ForecastConfig
+) -> tuple[Scales, LinkScorer, Trees, Trees, CurveModels, RankCalibration]:
     """Build what was learned from tensors; a ValueError, KeyError, TypeError or RuntimeError where they do not fit."""
 
     def under(name: str) -> dict[str, Tensor]:
         return {key.partition(".")[2]: value for key, value in tensors.items() if key.startswith(f"{name}.")}
 
-    times = tensors["scales"]
-    if times.shape != (1 + NUM_SCALES,) or not bool((torch.isfinite(times) & (times > 0)).all()):
-        raise ValueError("not scales")
-    log_unit_days, *decay_days = times.tolist()
+    log_unit_days, *decay_days = _positive(tensors["scales"], (1 + NUM_SCALES,)).tolist()
+    edges = _positive(tensors["edges"], (NUM_BINS,)).numpy()
+    if not (np.diff(edges) > 0).all():
+        raise ValueError("not bins of time")
+    ratio = _positive(tensors["ratio"], (NUM_KINDS, NUM_BANDS)).numpy()
     links = LinkScorer(LINK_WIDTH, config.hidden)
     links.load_state_dict(under("links"))
     mean, median = (Trees(**{part: value.numpy() for part, value in under(name).items()}).checked() for name in TREES)
-    return Scales(log_unit_days, tuple(decay_days)), links.eval(), mean, median
+    networks = []
+    for name, (width, count) in CURVES.items():
+        networks.append(HazardNetwork(width, config.hidden, count * NUM_BINS))
+        networks[-1].load_state_dict(under(name))
+    curves = CurveModels(edges, networks[0].eval(), networks[1].eval(), ratio)
+    return Scales(log_unit_days, tuple(decay_days)), links.eval(), mean, median, curves, _ranking(tensors["ranking"])
 
 
-def _cuts(size: int) -> Iterator[slice]:
-    return (slice(first, min(first + PAIRS_AT_ONCE, size)) for first in range(0, size, PAIRS_AT_ONCE))
+def _ranking(values: Tensor) -> RankCalibration:
+    if values.shape != (1 + NUM_KINDS + 2,) or not bool(torch.isfinite(values).all()):
+        raise ValueError("not a calibration")
+    slope, *offset = values[:-2].tolist()
+    joined, unseen = values[-2:].tolist()
+    if not (0.0 <= joined <= 1.0 and 0.0 <= unseen <= 1.0):
+        raise ValueError("not probabilities")
+    return RankCalibration(slope, tuple(offset), (joined, unseen))
+
+
+def _positive(values: Tensor, shape: tuple[int, ...]) -> Tensor:
+    if (
+        values.shape != shape
+        or values.dtype != torch.float64
+        or not bool((torch.isfinite(values) & (values > 0)).all())
+    ):
+        raise ValueError("not positive numbers")
+    return values

@@ -18,17 +18,17 @@ class HazardNetwork(nn.Module):
         self.normalise = Standardise(width)
         first, second, last = nn.Linear(width, hidden), nn.Linear(hidden, hidden), nn.Linear(hidden, outputs)
         nn.init.zeros_(last.weight)
-        self.layers = nn.Sequential(first, nn.GELU(), second, nn.GELU(), last)
+        self.layers, self.last = nn.Sequential(first, nn.GELU(), second, nn.GELU()), last
 
     @torch.no_grad()
     def begin(self, columns: Tensor, observed: Tensor, exposed: Tensor) -> None:
         """Start from the hazard of all: what was observed, (K,), to how much was exposed, (K,)."""
         self.normalise.learn(columns)
-        self.layers[-1].bias.copy_(torch.log((observed + 0.5) / (exposed + 1.0)))
+        self.last.bias.copy_(torch.log((observed + 0.5) / (exposed + 1.0)))
 
     def forward(self, columns: Tensor) -> Tensor:
         """Give log hazards, (n, F) to (n, K)."""
-        return self.layers(self.normalise(columns)).clamp(max=LARGEST)  # type: ignore[no-any-return]
+        return self.last(self.layers(self.normalise(columns))).clamp(max=LARGEST)  # type: ignore[no-any-return]
 
 
 def survival_loss(log_hazard: Tensor, exposed: Tensor, observed: Tensor) -> Tensor:

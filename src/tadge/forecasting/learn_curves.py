@@ -20,7 +20,7 @@ from tadge.config import ForecastConfig
 from tadge.features.columns import LINK_COLUMNS, columns_left_out
 from tadge.features.link_columns import LINK_WIDTH, NODE_WIDTH, UNBORN, link_columns
 from tadge.features.tables import Scales, Tables, tables_of
-from tadge.forecasting.curves import NUM_BINS, bin_of, bins_of, exposure
+from tadge.forecasting.curves import bin_of, bins_of, exposure
 from tadge.forecasting.hazard_network import HazardNetwork, survival_loss
 from tadge.forecasting.learn import FORTH, adamw_steps, enough_steps, one_thread
 from tadge.forecasting.waits import candidates_of, draw_moments, draw_waits, find_next_acts
@@ -64,7 +64,9 @@ class CurveModels:
     ratio: Days
 
 
-def learn_curves(graph: TemporalGraph, scales: Scales, config: ForecastConfig, seed: int, report: Report) -> CurveModels:
+def learn_curves(
+    graph: TemporalGraph, scales: Scales, config: ForecastConfig, seed: int, report: Report
+) -> CurveModels:
     """Learn all curves, and calibrate those of pairs on the latest fifth of the events by a model of the others."""
     edges, begin = bins_of(graph), latest_from(graph.num_events)
     with one_thread():
@@ -126,9 +128,7 @@ def _silent(done: int, total: int) -> None:
     pass
 
 
-def _moments(
-    graph: TemporalGraph, rng: np.random.Generator, count: int, config: ForecastConfig
-) -> tuple[Ints, Days]:
+def _moments(graph: TemporalGraph, rng: np.random.Generator, count: int, config: ForecastConfig) -> tuple[Ints, Days]:
     begin = float(graph.time[int(config.burn_in * graph.num_events)])
     return draw_moments(graph, rng, count, begin, float(graph.time[-1]))
 
@@ -157,7 +157,7 @@ def _learn(
 ) -> HazardNetwork:
     rows = [batch(4 * count) for _ in range(FIRST_BATCHES)]
     exposed, observed = (sum(part.sum(dim=0) for part in parts) for parts in list(zip(*rows, strict=True))[1:])
-    network.begin(torch.cat([each.columns for each in rows]), observed, exposed)  # type: ignore[arg-type]
+    network.begin(torch.cat([each.columns for each in rows]), observed, exposed)
     for _ in adamw_steps(network, config, enough_steps(config, num_events), report):
         columns, exposed, observed = batch(count)
         loss = survival_loss(network(columns), exposed, observed).sum() / count

@@ -41,7 +41,7 @@ class Candidates(NamedTuple):
     lowest: int
     loops: Days
 
-    def count(self, at: Days) -> Ints:
+    def joined(self, at: Days) -> Ints:
         """Count those that had joined by moments, (n,)."""
         return np.searchsorted(self.since, at, side="right")
 
@@ -57,6 +57,16 @@ def candidates_of(graph: TemporalGraph) -> Candidates:
     order = np.argsort(first[targets], kind="stable")
     loops = graph.time[graph.src == graph.dst]
     return Candidates(targets[order], first[targets][order], first, graph.num_sources, loops)
+
+
+def targets_of(graph: TemporalGraph, source: int, at: float) -> Ints:
+    """List whom a source could link to as of a moment: (n,) node numbers in ascending order.
+
+    All that had joined; the source itself only where some node had linked to itself.
+    """
+    candidates, moment = candidates_of(graph), np.array([at])
+    targets = np.sort(candidates.node[: int(candidates.joined(moment)[0])])
+    return targets if candidates.with_self(moment)[0] else targets[targets != source]
 
 
 class Waits(NamedTuple):
@@ -100,19 +110,16 @@ def draw_waits(graph: TemporalGraph, src: Ints, at: Days, key: np.uint64) -> Wai
     """Draw targets of sources as of moments, (Q,) each, and find how long each then took."""
     past, candidates = past_of(graph), candidates_of(graph)
     size = src.size * 3 * PER_KIND
-    columns = Waits(
-        np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size), np.empty(size), np.empty(size)
-    )
-    joined, loops = candidates.count(at), candidates.with_self(at)
-    count = fill_waits(
-        past.outgoing, past.incoming, past.pairs, candidates, src, at, joined, loops, key, columns
-    )
-    return Waits(*(column[:count] for column in columns))
+    columns = Waits(np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size), np.empty(size), np.empty(size))
+    joined, loops = candidates.joined(at), candidates.with_self(at)
+    count = fill_waits(past.outgoing, past.incoming, past.pairs, candidates, src, at, joined, loops, key, columns)
+    src, dst, at, wait, weight = columns
+    return Waits(src[:count], dst[:count], at[:count], wait[:count], weight[:count])
 
 
 def next_links(graph: TemporalGraph, src: Ints, dst: Ints, at: Days) -> Days:
     """Find how long it takes until src links to dst after moments, (n,) days; inf where it never does."""
-    return find_next(past_of(graph).pairs, src, dst, at) - at
+    return find_next(past_of(graph).pairs, src, dst, at) - at  # type: ignore[no-any-return]
 
 
 # -- compiled loops ---------------------------------------------------------------------------------------------------

@@ -195,12 +195,21 @@ class TemporalGraph:
             ids: one id or a list of them, integers or strings as in the file.
             side: in a bipartite graph "source" or "target"; "any" looks on both, and complains where both have an id.
         """
+        numbers = self.find(ids, side)
+        if (numbers < 0).any():
+            unknown = np.atleast_1d(as_lookup(ids, self.ids, "ids"))[numbers < 0].tolist()[0]
+            what = "unknown node" if side == "any" or not self.bipartite else f"unknown {side} node"
+            part = slice(None) if side == "any" else self._sides()[side]
+            known = f"one of the graph's {self.ids[part].size:,} ids"
+            raise InputError(what, expected=known, found=repr(unknown), cure=nearest_ids(self.ids[part], unknown))
+        return NodeNumbers(numbers[0] if np.ndim(ids) == 0 else numbers)
+
+    def find(self, ids: Any, side: str = "any") -> Ints:
+        """Find the node numbers of the user's ids as `numbers` does, always (n,); -1 where one is not in the graph."""
         if side not in ("any", "source", "target"):
             raise ConfigError("unknown side", expected="any, source or target", found=repr(side), where="side")
         wanted = as_lookup(ids, self.ids, "ids")
-        cut = self.num_sources if self.bipartite else self.num_nodes
-        sides = {"source": slice(0, cut), "target": slice(self.num_sources, self.num_nodes)}
-        numbers = np.full(wanted.size, -1, np.int64)
+        sides, numbers = self._sides(), np.full(wanted.size, -1, np.int64)
         for name in (side,) if side != "any" else ("source", "target") if self.bipartite else ("source",):
             part = sides[name]
             place = find_ids(self.ids[part], self._id_order[name], wanted)
@@ -210,20 +219,19 @@ class TemporalGraph:
                 cure = f"say which: graph.numbers({shown!r}, side='source') or side='target'"
                 raise InputError("an id is on both sides of this graph", found=repr(shown), cure=cure)
             numbers = np.where(place >= 0, place + part.start, numbers)
-        if (numbers < 0).any():
-            unknown = wanted[numbers < 0].tolist()[0]
-            what = "unknown node" if side == "any" or not self.bipartite else f"unknown {side} node"
-            part = slice(None) if side == "any" else sides[side]
-            known = f"one of the graph's {self.ids[part].size:,} ids"
-            raise InputError(what, expected=known, found=repr(unknown), cure=nearest_ids(self.ids[part], unknown))
-        return NodeNumbers(numbers[0] if np.ndim(ids) == 0 else numbers)
+        return numbers
+
+    def _sides(self) -> dict[str, slice]:
+        """Give the node numbers of sources and of targets."""
+        cut = self.num_sources if self.bipartite else self.num_nodes
+        return {"source": slice(0, cut), "target": slice(self.num_sources, self.num_nodes)}
 
     @cached_property
     def _id_order(self) -> dict[str, Ints | None]:
         """Give, for each side, the places of its ids in sorted order; None where they are sorted already."""
-        cut = self.num_sources if self.bipartite else self.num_nodes
         orders: dict[str, Ints | None] = {}
-        for side, ids in (("source", self.ids[:cut]), ("target", self.ids[self.num_sources :])):
+        for side, part in self._sides().items():
+            ids = self.ids[part]
             is_sorted = bool(np.all(ids[1:] > ids[:-1]))
             orders[side] = None if is_sorted else np.argsort(ids, kind="stable")
         return orders

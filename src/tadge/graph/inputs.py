@@ -19,7 +19,7 @@ Moments = Moment | Sequence[Any] | npt.NDArray[Any] | None
 FAR_SPANS, FAR_DAYS = 10.0, 366.0  # a moment so much later than the last event is a mistake of units
 
 
-def node_numbers(graph: TemporalGraph, nodes: NodeIds, name: str, side: str = "any") -> Ints:
+def node_numbers(graph: TemporalGraph, nodes: NodeIds, name: str, side: str = "any", *, unknown: bool = False) -> Ints:
     """Turn ids into (n,) node numbers; None means all nodes.
 
     Args:
@@ -27,6 +27,7 @@ def node_numbers(graph: TemporalGraph, nodes: NodeIds, name: str, side: str = "a
         nodes: one id or a list of them, or `NodeNumbers`.
         name: of the argument, for messages.
         side: "source" or "target" where a bipartite graph is asked about one side.
+        unknown: ids that are not in the graph have the number -1; else they are refused.
     """
     if nodes is None:
         return np.arange(graph.num_nodes)
@@ -39,7 +40,7 @@ def node_numbers(graph: TemporalGraph, nodes: NodeIds, name: str, side: str = "a
             raise InputError("unknown node number", expected=expected, found=found, where=name)
         return numbers
     try:
-        return np.atleast_1d(np.asarray(graph.numbers(nodes, side)))
+        return graph.find(nodes, side) if unknown else np.atleast_1d(np.asarray(graph.numbers(nodes, side)))
     except InputError as error:
         details = {"expected": error.expected, "found": error.found, "cure": error.cure}
         raise InputError(error.what, **details, where=name) from None
@@ -64,13 +65,19 @@ def pairs_of(
 ) -> tuple[Ints, Ints, Days]:
     """Check pairs and their moments: (n,) sources, targets and days; a single source or target stands for all."""
     sources, targets = node_numbers(graph, src, "src", "source"), node_numbers(graph, dst, "dst", "target")
+    sources, targets = same_length(sources, targets)
+    return sources, targets, moments_of(graph, at, sources.size, before)
+
+
+def same_length(sources: Ints, targets: Ints) -> tuple[Ints, Ints]:
+    """Bring sources and targets to one length, (n,) each: a single one stands for all."""
     if sources.size != targets.size and 1 in (sources.size, targets.size) and 0 not in (sources.size, targets.size):
         size = max(sources.size, targets.size)
         sources, targets = (np.array(np.broadcast_to(ends, size)) for ends in (sources, targets))
     if sources.size != targets.size:
         found = f"{sources.size:,}, {targets.size:,}"
         raise InputError("src and dst differ in length", expected="as many", found=found)
-    return sources, targets, moments_of(graph, at, sources.size, before)
+    return sources, targets
 
 
 def moments_of(graph: TemporalGraph, at: Moments, count: int, before: Moments = None) -> Days:

@@ -1,0 +1,69 @@
+"""Ask for the curves of pairs and of sources, as of moments; nodes that were never seen have the number -1."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+from torch.nn import functional
+
+from tadge.arrays import Days, Ints, Vectors
+from tadge.features.link_columns import NODE_WIDTH, link_columns
+from tadge.features.tables import Scales, Tables
+from tadge.forecasting.curves import Curves
+from tadge.forecasting.hazard_network import HazardNetwork
+from tadge.forecasting.learn_curves import CurveModels, bands_of, kinds_of_rows, source_columns
+
+PAIRS_AT_ONCE = 1 << 14  # pairs answered for at once: bounds the memory
+ALIGNED_ROWS = 16  # rows are padded to a multiple: BLAS rounds leftover rows differently, so equal pairs could differ
+UNKNOWN = -1  # in place of a node number: a node that was never seen
+
+
+def cuts(size: int) -> Iterator[slice]:
+    """Cut so many questions into parts that are answered at once."""
+    return (slice(first, min(first + PAIRS_AT_ONCE, size)) for first in range(0, size, PAIRS_AT_ONCE))
+
+
+def aligned(columns: Vectors) -> torch.Tensor:
+    """Pad rows to a multiple of ALIGNED_ROWS."""
+    return functional.pad(torch.from_numpy(columns), (0, 0, 0, -len(columns) % ALIGNED_ROWS))
+
+
+def columns_of(tables: Tables, src: Ints, dst: Ints, at: Days, left_out: Ints) -> Vectors:
+    """Tell what is known of pairs as of moments, (n, LINK_WIDTH); of nodes that were never seen, nothing."""
+    threads = torch.get_num_threads()
+    columns = link_columns(tables, np.maximum(src, 0), np.maximum(dst, 0), at, threads, left_out=left_out)
+    unknown = (src == UNKNOWN) | (dst == UNKNOWN)
+    if unknown.any():
+        node = np.array([tables.first.size - 1])
+        nothing = link_columns(tables, node, node, np.array([-np.inf]), left_out=left_out)[0]
+        columns[src == UNKNOWN, :NODE_WIDTH] = nothing[:NODE_WIDTH]
+        columns[dst == UNKNOWN, NODE_WIDTH : 2 * NODE_WIDTH] = nothing[NODE_WIDTH : 2 * NODE_WIDTH]
+        columns[unknown, 2 * NODE_WIDTH :] = nothing[2 * NODE_WIDTH :]
+    return columns
+
+
+def hazards(network: HazardNetwork, columns: Vectors) -> Days:
+    """Give the hazards of bins for rows of columns, (n, K)."""
+    with torch.inference_mode():
+        return torch.exp(network(aligned(columns)))[: len(columns)].double().numpy()
+
+
+def pair_curves(
+    models: CurveModels, tables: Tables, scales: Scales, src: Ints, dst: Ints, at: Days, left_out: Ints
+) -> Iterator[tuple[slice, Curves]]:
+    """Give the calibrated curves of pairs as of moments, (n,) each, part by part."""
+    bands = bands_of(models.edges, scales)
+    for cut in cuts(src.size):
+        columns = columns_of(tables, src[cut], dst[cut], at[cut], left_out)
+        ratio = models.ratio[:, bands][kinds_of_rows(columns)]
+        yield cut, Curves(models.edges, hazards(models.pairs, columns) * ratio)
+
+
+def act_curves(models: CurveModels, tables: Tables, src: Ints, at: Days) -> Iterator[tuple[slice, Curves, Curves]]:
+    """Give the curves of sources as of moments, (n,) each, part by part: until they act, and on someone new."""
+    width = models.edges.size
+    for cut in cuts(src.size):
+        both = hazards(models.acts, source_columns(tables, src[cut], at[cut], torch.get_num_threads()))
+        yield cut, Curves(models.edges, both[:, :width]), Curves(models.edges, both[:, width:])

@@ -1,0 +1,166 @@
+"""From scores of links to probabilities: whom a source links to, supposed that it acts.
+
+Scores tell who is likelier; how much likelier is learned on the latest fifth of events, from a scorer of the others.
+The probability of a target is that of a softmax over all that have joined, of slope * score + offset[kind of edge].
+That the target is someone new has a probability of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numba
+import numpy as np
+import torch
+from torch import Tensor
+
+from tadge.arrays import Days, Flags, Ints, Vectors
+from tadge.config import ForecastConfig
+from tadge.features.columns import LINK_COLUMNS, columns_left_out
+from tadge.features.link_columns import link_columns
+from tadge.features.tables import Scales, tables_of
+from tadge.forecasting.learn_curves import kinds_of_rows
+from tadge.forecasting.link_scorer import LinkScorer
+from tadge.forecasting.waits import LATEST_OTHERS, Candidates, add_others, candidates_of
+from tadge.graph.graph import TemporalGraph
+from tadge.graph.past import NUM_KINDS, EventLists, past_of
+from tadge.seeding import draw, stream, unit, walk_key
+
+CALIBRATION_EVENTS = 2_048  # of the latest fifth that are asked about
+RANDOM_TARGETS = 96  # per event, that stand for all but the target and those met lately
+PRIOR_PRECISION = 2.0  # of slope and offsets: as much as a few events tell
+FIT_STEPS = 50
+
+
+@dataclass(frozen=True)
+class RankCalibration:
+    """Hold how scores become probabilities.
+
+    Attributes:
+        slope: what scores are multiplied by.
+        offset: (NUM_KINDS,) what is added to them, by the kind of edge.
+        new: (2,) the probability that the target is someone new, for a source that had joined, and for others.
+    """
+
+    slope: float = 1.0
+    offset: tuple[float, ...] = (0.0,) * NUM_KINDS
+    new: tuple[float, float] = (0.0, 0.0)
+
+    def log_odds(self, scores: Vectors, kinds: Ints) -> Days:
+        """Give what a softmax is taken of, (n,)."""
+        return self.slope * scores.astype(np.float64) + np.array(self.offset)[kinds]  # type: ignore[no-any-return]
+
+
+class Alternatives(NamedTuple):
+    """Hold whom events could have gone to: the target first, then some of all others.
+
+    Attributes:
+        target: (Q, C) node numbers; -1 where there are fewer.
+        weight: (Q, C) how many each stands for.
+    """
+
+    target: Ints
+    weight: Days
+
+
+def calibrate_ranking(
+    scorer: LinkScorer, graph: TemporalGraph, scales: Scales, config: ForecastConfig, seed: int, begin: int
+) -> RankCalibration:
+    """Learn from events `begin` and later how likely targets are, from a scorer that has not seen them."""
+    rng = np.random.default_rng(int(stream(seed, "rank calibration")))
+    events = np.arange(begin, graph.num_events)
+    if events.size > CALIBRATION_EVENTS:
+        events = np.sort(rng.choice(events, CALIBRATION_EVENTS, replace=False))
+    src, dst = graph.src[events].astype(np.int64), graph.dst[events].astype(np.int64)
+    at, candidates, past = np.nextafter(graph.time[events], -np.inf), candidates_of(graph), past_of(graph)
+    known = candidates.first[dst] <= at
+    new = _fraction_new(~known, candidates.first[src] <= at)
+    loops = candidates.with_self(at)
+    asked = known & (loops | (src != dst))
+    if not asked.any():
+        return RankCalibration(new=new)
+    src, dst, at, loops = src[asked], dst[asked], at[asked], loops[asked]
+    joined, key = candidates.joined(at), stream(seed, "alternatives")
+    alternatives = draw_alternatives(past.outgoing, past.incoming, candidates, src, dst, at, joined, loops, key)
+    rows, places = np.nonzero(alternatives.target >= 0)
+    columns = link_columns(
+        tables_of(graph, scales),
+        *(src[rows], alternatives.target[rows, places], at[rows]),
+        left_out=columns_left_out(config.without, LINK_COLUMNS),
+    )
+    with torch.no_grad():
+        scores = scorer(torch.from_numpy(columns)).double()
+    kinds, weight = torch.from_numpy(kinds_of_rows(columns)), torch.from_numpy(alternatives.weight[rows, places])
+    slope, offset = _fit(scores, kinds, weight.log(), torch.from_numpy(rows), torch.from_numpy(places == 0))
+    return RankCalibration(slope, offset, new)
+
+
+def _fraction_new(new: Flags, joined: Flags) -> tuple[float, float]:
+    """Tell which fraction of targets was new, for sources that had joined and for others; half an event more was."""
+    fractions = [(new[group].sum() + 0.5 * new.mean()) / (group.sum() + 0.5) for group in (joined, ~joined)]
+    return float(fractions[0]), float(fractions[1])
+
+
+def _fit(
+    scores: Tensor, kinds: Tensor, log_weight: Tensor, rows: Tensor, true: Tensor
+) -> tuple[float, tuple[float, ...]]:
+    """Find slope and offsets that make the true targets likeliest; the likelihood has one maximum."""
+    values = torch.zeros(1 + NUM_KINDS, dtype=torch.float64, requires_grad=True)
+    optimiser = torch.optim.LBFGS([values], max_iter=FIT_STEPS, line_search_fn="strong_wolfe")
+    count = int(rows.max()) + 1
+
+    def loss() -> Tensor:
+        optimiser.zero_grad()
+        logits = (1.0 + values[0]) * scores + values[1:][kinds]
+        largest = torch.full((count,), -torch.inf, dtype=torch.float64)
+        largest = largest.scatter_reduce(0, rows, (logits + log_weight).detach(), "amax")
+        total = torch.zeros(count, dtype=torch.float64).index_add(0, rows, (logits + log_weight - largest[rows]).exp())
+        missed = (total.log() + largest - logits[true]).sum() + PRIOR_PRECISION / 2 * values.square().sum()
+        missed.backward()  # type: ignore[no-untyped-call]
+        return missed
+
+    optimiser.step(loss)  # type: ignore[no-untyped-call]
+    slope, *offset = values.detach().tolist()
+    return 1.0 + slope, tuple(offset)
+
+
+@numba.njit(cache=True)
+def draw_alternatives(
+    outgoing: EventLists,
+    incoming: EventLists,
+    candidates: Candidates,
+    src: Ints,
+    dst: Ints,
+    at: Days,
+    joined: Ints,
+    loops: Flags,
+    key: np.uint64,
+) -> Alternatives:
+    """Draw alternatives to events' targets: all that were met lately, and others at random."""
+    width = 1 + 2 * LATEST_OTHERS + RANDOM_TARGETS
+    target, weight = np.full((src.size, width), -1, np.int64), np.zeros((src.size, width))
+    others = np.empty(2 * LATEST_OTHERS, np.int64)
+    for q in range(src.size):
+        u, now, own = src[q], at[q], walk_key(key, q)
+        met = add_others(outgoing, u, now, candidates.lowest, loops[q], others, 0)
+        met = add_others(incoming, u, now, candidates.lowest, loops[q], others, met)
+        target[q, 0], weight[q, 0], n = dst[q], 1.0, 1
+        for i in range(met):
+            if others[i] != dst[q]:
+                target[q, n], weight[q, n] = others[i], 1.0
+                n += 1
+        rest, middle = joined[q] - n, n
+        if not loops[q] and candidates.first[u] <= now and u >= candidates.lowest:
+            rest -= 1
+        for k in range(RANDOM_TARGETS if rest > 0 else 0):
+            v = candidates.node[int(unit(draw(own, k)) * joined[q])]
+            free = v != dst[q] and (loops[q] or v != u)
+            for i in range(met):
+                free = free and others[i] != v
+            if free:
+                target[q, n] = v
+                n += 1
+        for k in range(middle, n):
+            weight[q, k] = rest / (n - middle)
+    return Alternatives(target, weight)
