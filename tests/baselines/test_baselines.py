@@ -17,7 +17,8 @@ from tadge.graph import TemporalGraph
 NAMES = (
     *("mean", "median", "node mean", "additive", "reciprocity", "boosted trees"),
     *("EdgeBank", "popularity", "own recency", "global recency", "last seen"),
-    *("reverse recency", "reverse + popularity", "last act", "own recency + decayed popularity"),
+    *("last seen, former targets last", "reverse recency", "own + reverse recency", "reverse + popularity"),
+    *("last act", "last act, then last seen", "own recency + decayed popularity", "co-visitation"),
     *("majority", "degree + age", "DeepWalk"),
 )
 
