@@ -52,7 +52,7 @@ def test_an_oracle_is_perfect(graph):
     assert value(result, "oracle", "who-and-when", "within 0.05") == 1.0
     assert result.validation["oracle"]["links mrr"] == 1.0
     assert result.validation["oracle"]["toe rmse"] == pytest.approx(0.0, abs=1e-9)
-    assert len(result.sentences()) == 6  # ToE squashed and in days
+    assert len(result.sentences()) == 7  # ToE squashed, and twice in days
     assert all("oracle wins against" in sentence for sentence in result.sentences())
 
 
@@ -341,7 +341,7 @@ def test_both_models_have_a_row_in_every_table(tiny, tmp_path):
         rivals = {each["rival"] for each in result.comparisons if each["model"] == name and each["task"] == "toe"}
         assert rivals == {"learned", control}
         assert {each["metric"] for each in result.comparisons if each["model"] == name and each["task"] == "toe"} == {
-            *("rmse", "median days")
+            *("rmse", "median days", "mae days")
         }
         assert any(
             sentence.startswith((f"{name} wins", f"{name} loses", f"{name} and")) for sentence in result.sentences()

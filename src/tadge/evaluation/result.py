@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 KINDS_IN_ORDER = ("model", "variant", "rule", "control")  # of rows
 SHUFFLED = "{}, times shuffled"  # the name of a model's control
-IN_WORDS = {"median days": "median error in days"}  # metrics that sentences do not call by their label
+IN_WORDS = {
+    "median days": "median error in days",
+    "mae days": "MAE in days",
+}  # metrics that sentences do not call by their label
 
 
 @dataclass

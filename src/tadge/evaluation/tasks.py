@@ -24,7 +24,7 @@ FIRST_RANKS = 10  # who-and-when: how far up the target must be ranked
 EPSILONS = tuple(round(0.05 * k, 2) for k in range(1, 11))  # who-and-when: how far off the squashed ToE may be
 SHOWN_KINDS = ("repeat", "answer", "first contact", "unseen")  # of questions, that tables show
 MAIN = {"toe": "rmse", "links": "mrr", "who-and-when": "within 0.25", "classes": "macro-f1"}
-COMPARED = {"toe": ("rmse", "median days")}  # metrics of the verdicts, where the main one is not enough
+COMPARED = {"toe": ("rmse", "median days", "mae days")}  # metrics of the verdicts, where the main one is not enough
 SHOWN = {
     "toe": ("rmse", "mae", "rmse days", "mae days", "median days", *(f"rmse {kind}" for kind in SHOWN_KINDS)),
     "links": ("mrr", "hits@1", "hits@3", "hits@10", *(f"mrr {kind}" for kind in SHOWN_KINDS)),
