@@ -47,12 +47,13 @@ def test_an_oracle_is_perfect(graph):
     for kind in KINDS:
         for metric in ("mrr", "hits@1", "hits@3", "hits@10", "mrr seen"):
             assert result.methods["oracle"][f"links ({kind})"][metric] == {"value": 1.0, "low": 1.0, "high": 1.0}
-    for metric in ("rmse", "mae", "rmse days", "mae days", "median days"):
-        assert value(result, "oracle", "toe", metric) == pytest.approx(0.0, abs=1e-9)
+    for task in ("toe", "toe, still open"):
+        for metric in ("rmse", "mae", "rmse days", "mae days", "median days"):
+            assert value(result, "oracle", task, metric) == pytest.approx(0.0, abs=1e-9)
     assert value(result, "oracle", "who-and-when", "within 0.05") == 1.0
     assert result.validation["oracle"]["links mrr"] == 1.0
     assert result.validation["oracle"]["toe rmse"] == pytest.approx(0.0, abs=1e-9)
-    assert len(result.sentences()) == 7  # ToE squashed, and twice in days
+    assert len(result.sentences()) == 10  # ToE squashed, and twice in days
     assert all("oracle wins against" in sentence for sentence in result.sentences())
 
 
@@ -111,7 +112,8 @@ def test_questions_come_with_the_right_moments(graph):
     for u, v, at in seen["toe"]:
         event = np.flatnonzero((graph.src == u) & (graph.dst == v) & (graph.time > at) & late)
         assert event.size
-        assert at in graph.tov(tadge.NodeNumbers(v))
+        if at != np.nextafter(split.test_from, -np.inf):
+            assert at in graph.tov(tadge.NodeNumbers(v))
     (view,) = seen["fit"]
     assert view.fingerprint == split.train.fingerprint
     assert view.time[-1] < split.validation_from
@@ -182,6 +184,36 @@ def test_blocks_bound_what_is_asked_at_once(graph):
     assert max(sizes[100:111]) <= 1000
 
 
+def test_a_link_that_is_still_open_is_asked_for_when_the_test_begins(graph):
+    """By a loop over the test events: as of the later of the target's joining and the beginning of the test."""
+    asked, split = [], tadge.split_by_time(graph)
+
+    class Passed(Constant):
+        """Predict what has passed, and a day more; write down what it is asked."""
+
+        def predict_toe(self, src, dst, at, *, graph, unit, statistic):
+            asked.extend((int(u), int(v), float(moment), unit) for u, v, moment in zip(src, dst, at, strict=True))
+            tov = [graph.tov(tadge.NodeNumbers(v)) for v in dst]
+            passed = at - np.array([times[times <= moment].max() for times, moment in zip(tov, at, strict=True)])
+            return squash(passed + 1) if unit == "squashed" else passed + 1
+
+    result = tadge.evaluate(Passed(), graph, methods=[], tasks="toe")
+    before = np.nextafter(split.test_from, -np.inf)
+    errors, later = [], 0
+    for event in np.flatnonzero((graph.time >= split.test_from) & ~np.isnan(graph.toe)):
+        src, dst, toe = int(graph.src[event]), int(graph.dst[event]), float(graph.toe[event])
+        joined = max(t for t in graph.tov(tadge.NodeNumbers(dst)).tolist() if t < graph.time[event])
+        later += joined < before
+        assert (src, dst, max(joined, before), "days") in asked
+        errors.append(abs(max(joined, before) - joined + 1 - toe))
+    assert later > 3
+    assert value(result, "constant", "toe, still open", "mae days") == pytest.approx(np.mean(errors))
+    assert value(result, "constant", "toe, still open", "median days") == pytest.approx(np.median(errors))
+    assert result.tasks["toe, still open"]["questions"] == len(errors) == result.tasks["toe"]["questions"]
+    assert result.tasks["toe, still open"]["shown"] == result.tasks["toe"]["shown"]
+    assert any(f"for {later} of {len(errors)} the target had joined before it" in note for note in result.notes)
+
+
 # -- who and when -----------------------------------------------------------------------------------------------------
 
 
@@ -201,7 +233,13 @@ def test_who_and_when_is_both_at_once(graph):
         right = [ranks[e] <= 10 and abs(mean - squash(np.array(graph.toe[e]))) < eps for e in asked.event]
         assert value(result, "both", "who-and-when", f"within {eps:.2f}") == pytest.approx(np.mean(right))
     assert result.tasks["who-and-when"]["questions"] == len(asked)
-    assert set(result.methods["both"]) == {"toe", "links (random)", "links (historical)", "who-and-when"}
+    assert set(result.methods["both"]) == {
+        "toe",
+        "toe, still open",
+        "links (random)",
+        "links (historical)",
+        "who-and-when",
+    }
     assert "who-and-when" not in result.methods["recency"]  # cannot answer both
 
 

@@ -33,6 +33,7 @@ from tadge.evaluation.tasks import (
     MAIN,
     SHOWN,
     SQUASHED_MEAN,
+    STILL_OPEN,
     measure_links,
     measure_toe,
     measure_who_and_when,
@@ -63,6 +64,7 @@ class ForecastPlan:
         setting: graph, options and seed.
         split: the periods of the graph.
         links: the questions of the test period; `toe` alike.
+        open_toe: those of `toe`, asked no earlier than right before the test period.
         classes: None where nobody is asked for classes.
         early_links: questions of the validation period; `early_toe` alike.
     """
@@ -71,6 +73,7 @@ class ForecastPlan:
     split: TimeSplit
     links: ask.LinkQuestions
     toe: ask.ToeQuestions
+    open_toe: ask.ToeQuestions
     classes: ClassQuestions | None
     early_links: ask.LinkQuestions
     early_toe: ask.ToeQuestions
@@ -113,11 +116,13 @@ def make_forecast_plan(setting: Setting) -> ForecastPlan:
     classes, before = None, float(np.nextafter(split.test_from, -np.inf))
     if "classes" in config.tasks and setting.labels is not None:
         classes = class_questions(graph, setting.labels, before, seed)
+    toe = ask.toe_questions(graph, *test, seed, max(config.max_links, ask.MAX_TOE) if config.max_links else 0)
     return ForecastPlan(
         setting,
         split,
         ask.link_questions(graph, *test, seed, config.max_links),
-        ask.toe_questions(graph, *test, seed, max(config.max_links, ask.MAX_TOE) if config.max_links else 0),
+        toe,
+        toe.still_open(graph, split.test_from),
         classes,
         ask.link_questions(graph, *early, seed, MAX_VALIDATION),
         ask.toe_questions(graph, *early, seed, MAX_VALIDATION),
@@ -131,7 +136,7 @@ def forecast_answers(competitor: Competitor, plan: ForecastPlan) -> Answers:
     """Fit a method and ask it everything; or take what it answered before a stop."""
     setting, place = plan.setting, None
     if setting.folder is not None and competitor.about is not None:
-        asked = [plan.tasks, plan.kinds, len(plan.links), len(plan.toe), setting.seed, setting.config.refit]
+        asked = [plan.tasks, plan.kinds, len(plan.links), len(plan.toe), STILL_OPEN, setting.seed, setting.config.refit]
         asked += [competitor.shuffled, _digest(plan.classes), setting.graph.fingerprint, version("tadge")]
         place = setting.folder / f"{competitor.slug}-{short_hash(json.dumps([competitor.about, asked]))}.npz"
         with suppress(OSError, ValueError, EOFError, BadZipFile), np.load(place, allow_pickle=False) as kept:
@@ -192,9 +197,16 @@ def _ask_test(method: Answerer, plan: ForecastPlan, answers: Answers, timed: Tim
             part, ranks = f"links ({kind})", partial(rank_links, method, plan.links, kind)
             answers[part] = timed(part, ranks)
     if plan.asks_toe and isinstance(method, PredictsToe):
-        answers["toe squashed"], answers["toe days"] = timed(
-            "toe", lambda report: predict_toe(method, plan.toe, graph, (SQUASHED_MEAN, DAYS_MEDIAN), report)
-        )
+        ways = SQUASHED_MEAN, DAYS_MEDIAN
+        predicted = timed("toe", lambda report: predict_toe(method, plan.toe, graph, ways, report))
+        answers["toe squashed"], answers["toe days"] = predicted
+        if "toe" in plan.tasks:
+            later = plan.open_toe.at > plan.toe.at  # the others have been asked
+            asked_again, predicted = plan.open_toe.take(later), predicted.copy()
+            predicted[:, later] = timed(
+                STILL_OPEN, lambda report: predict_toe(method, asked_again, graph, ways, report)
+            )
+            answers[f"{STILL_OPEN} squashed"], answers[f"{STILL_OPEN} days"] = predicted
     if plan.classes is not None and isinstance(method, EmbedsNodes):
         asked = plan.classes
         vectors = timed("vectors", lambda report: vectors_of(method, asked.nodes, asked.at, graph, report))
@@ -222,18 +234,20 @@ def _digest(asked: ClassQuestions | None) -> str | None:
 def fill_forecast_result(result: Result, plan: ForecastPlan, answers: Mapping[str, Answers]) -> None:
     """Turn answers into figures, task by task."""
     links, toe, graph = plan.links, plan.toe, plan.setting.graph
-    links_by, toe_by = (ask.kinds_of(graph, asked.src, asked.dst, asked.at, asked.unseen) for asked in (links, toe))
+    links_by, toe_by, open_by = (
+        ask.kinds_of(graph, asked.src, asked.dst, asked.at, asked.unseen) for asked in (links, toe, plan.open_toe)
+    )
     for kind in plan.setting.config.against if "links" in plan.tasks else ():
         task = f"links ({kind})"
         measured = {name: measure_links(given[task]) for name, given in answers.items() if task in given}
         _add(result, plan, task, measured, len(links), links_by)
-    if "toe" in plan.tasks and len(toe):
+    for task, groups in (("toe", toe_by), (STILL_OPEN, open_by)) if "toe" in plan.tasks and len(toe) else ():
         measured = {
-            name: measure_toe(given["toe squashed"], given["toe days"], toe.toe)
+            name: measure_toe(given[f"{task} squashed"], given[f"{task} days"], toe.toe)
             for name, given in answers.items()
-            if "toe squashed" in given
+            if f"{task} squashed" in given
         }
-        _add(result, plan, "toe", measured, len(toe), toe_by)
+        _add(result, plan, task, measured, len(toe), groups)
     if "who-and-when" in plan.tasks and len(toe):
         _who_and_when(result, plan, answers, links_by)
     if plan.classes is not None:
@@ -256,7 +270,7 @@ def _add(
     if not measured:
         result.notes.append(f"{task} is left out: no method here can answer it")
         return
-    kind = task.partition(" ")[0]
+    kind = next(kind for kind in MAIN if task.startswith(kind))
     compared = COMPARED.get(kind, (MAIN[kind],))
     result.add_measured(task, measured, plan.setting.seed, questions, SHOWN[kind], compared, groups)
     if groups is not None:
@@ -303,6 +317,12 @@ def _notes(plan: ForecastPlan) -> list[str]:
         )
     if not len(toe) and {"toe", "who-and-when"} & set(plan.tasks):
         notes.append("toe and who-and-when are left out: no event of the test period has a ToE")
+    if len(toe) and "toe" in plan.tasks:
+        later = np.count_nonzero(plan.open_toe.at > toe.at)
+        notes.append(
+            f"{STILL_OPEN}: the same questions, but none is asked before the test period begins; for {later:,} of "
+            f"{len(toe):,} the target had joined before it, and it is known that the link had not come by then"
+        )
     if "historical" in plan.kinds:
         fraction = links.historical_fraction
         notes.append(f"historical negatives: {fraction:.0%} are former targets of the source, the others random")

@@ -8,7 +8,7 @@ Negatives are drawn by a hash of (seed, event, count), so that every method is g
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numba
@@ -142,6 +142,19 @@ class ToeQuestions:
 
     def __len__(self) -> int:
         return int(self.event.size)
+
+    def take(self, which: Flags) -> ToeQuestions:
+        """Keep some of the questions, (Q,)."""
+        nodes = self.event[which], self.src[which], self.dst[which]
+        return ToeQuestions(*nodes, self.at[which], self.toe[which], self.unseen[which], self.asked_of)
+
+    def still_open(self, graph: TemporalGraph, start: float) -> ToeQuestions:
+        """Ask no earlier than right before a moment, up to which none of the links has come.
+
+        What is asked stays the same: no target joins between t' and its event, so ToE is counted from t' as before.
+        """
+        at = np.maximum(self.at, np.nextafter(start, -np.inf))
+        return replace(self, at=at, unseen=past_of(graph).first[self.src] > at)
 
 
 def link_questions(

@@ -22,6 +22,7 @@ from tadge.validation import mean_ranks
 
 FIRST_RANKS = 10  # who-and-when: how far up the target must be ranked
 EPSILONS = tuple(round(0.05 * k, 2) for k in range(1, 11))  # who-and-when: how far off the squashed ToE may be
+STILL_OPEN = "toe, still open"  # ToE as of the beginning of the period, where the target had joined before it
 SHOWN_KINDS = ("repeat", "answer", "first contact", "unseen")  # of questions, that tables show
 MAIN = {"toe": "rmse", "links": "mrr", "who-and-when": "within 0.25", "classes": "macro-f1"}
 COMPARED = {"toe": ("rmse", "median days", "mae days")}  # metrics of the verdicts, where the main one is not enough
