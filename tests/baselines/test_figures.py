@@ -140,6 +140,25 @@ def test_former_targets_among_former_targets(load):
 
 
 @pytest.mark.parametrize(
+    ("name", "refresh", "figure"),
+    [
+        ("own recency + decayed popularity", 1, 0.8216),
+        ("own recency + decayed popularity", 20, 0.7881),
+        ("own recency + decayed popularity", 200, 0.7304),
+        ("EdgeBank", 200, 0.4947),  # as on TGB's board
+    ],
+)
+def test_what_old_memory_costs_on_wikipedia(name, refresh, figure, load):
+    """As above, but what is known is renewed after so many edits, as in TGB's own loop of batches."""
+    graph = load("jodie-wikipedia")
+    split = tadge.split_by_time(graph)
+    asked = link_questions(graph, split.test_from, np.inf, 0, 0, refresh)
+    assert len(asked) == 23_621
+    ranks = rank_links(make(name, 0).fit(graph.before(split.test_from)), asked, "all", lambda *_: None)
+    assert np.mean(1 / ranks) == pytest.approx(figure, abs=0.0005)
+
+
+@pytest.mark.parametrize(
     ("name", "figure"),
     [("own recency", 0.817), ("own recency + decayed popularity", 0.8216), ("EdgeBank", 0.525)],
 )

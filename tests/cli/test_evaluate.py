@@ -188,9 +188,12 @@ def test_a_fitted_model(run, folder):
     TADGE(*configs, train).fit(split.train, progress=False).save(folder / "early")
     TADGE(*configs, train).fit(graph, progress=False).save(folder / "late")
     more = ["--methods", "none", "--no-control", "--tasks", "toe,links", "--against", "all", "-q"]
-    code, out, err = run("evaluate", "events.csv", "--out", "given", "--model", "early", *more, "--json")
+    code, out, err = run(
+        "evaluate", "events.csv", "--out", "given", "--model", "early", *more, "--json", "--refresh", 30
+    )
     assert code == 0, err
     (found,) = json.loads(out)
+    assert found["config"]["refresh"] == 30
     assert set(found["methods"]) == {"TADGE (vectors)"}
     assert set(found["tasks"]) == {"toe", "toe, still open", "links (all)"}
     assert found["config"]["models"]["TADGE (vectors)"]["fitted_to"] == split.train.fingerprint
@@ -218,6 +221,7 @@ def test_help_mentions_every_option(run, monkeypatch):
         "against",
         "seeds",
         "max-links",
+        "refresh",
         "refit",
         "no-control",
         "model",
@@ -233,6 +237,7 @@ BAD = {
     "no tasks": (("--tasks", ","), "tasks: unknown task"),
     "methods": (("--methods", "mean,guess"), "guess"),
     "against": (("--against", "hard"), "--against: unknown kind of negatives"),
+    "refresh": (("--refresh", "0"), "--refresh: value too small"),
     "labels": (("--labels", "none.csv"), "none.csv: there is no such file"),
     "one class": (("--labels", "one.csv"), "one.csv: there is only one class"),
     "unknown nodes": (("--labels", "strange.csv"), "strange.csv, row 2: labels of unknown nodes"),

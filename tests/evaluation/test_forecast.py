@@ -214,6 +214,57 @@ def test_a_link_that_is_still_open_is_asked_for_when_the_test_begins(graph):
     assert any(f"for {later} of {len(errors)} the target had joined before it" in note for note in result.notes)
 
 
+@pytest.mark.parametrize("refresh", [1, 7, 1000])
+def test_memory_is_as_old_as_the_batch_and_the_question_keeps_its_time(graph, refresh):
+    """How lately a target was seen, by a loop over the test events, batch by batch."""
+    split, questions = tadge.split_by_time(graph), []
+
+    class Aged(Constant):
+        """Score by the age of the last event of each target, as of the question's own moment."""
+
+        def score_links(self, src, dst, at, *, graph):
+            questions.append((graph.time[-1], at.min(), at.max()))
+            last = np.full(graph.num_nodes, -np.inf)
+            for u, v, t in zip(graph.src, graph.dst, graph.time, strict=True):
+                last[u] = last[v] = t
+            return 1 / (1 + at - last[dst])
+
+    options = {"methods": ["last seen"], "tasks": "links", "against": "all", "max_links": 0}
+    result = tadge.evaluate(Aged(), graph, refresh=refresh, **options) if refresh > 1 else None
+    found = tadge.evaluate(None, graph, refresh=refresh, **options)
+    first = int(np.searchsorted(graph.time, split.test_from))
+    ranks = []
+    for event in range(first, graph.num_events):
+        begin = graph.time[first + (event - first) // refresh * refresh]
+        last = np.full(graph.num_nodes, -np.inf)
+        for k in np.flatnonzero(graph.time < begin):
+            last[graph.src[k]] = last[graph.dst[k]] = graph.time[k]
+        true, others = last[graph.dst[event]], np.delete(last, graph.dst[event])
+        ranks.append(1 + np.sum(others > true) + np.sum(others == true) / 2)
+    expected = np.mean(1 / np.array(ranks))
+    assert value(found, "last seen", "links (all)", "mrr") == pytest.approx(expected)
+    assert found.config["refresh"] == refresh
+    if result is not None:
+        assert value(result, "constant", "links (all)", "mrr") == pytest.approx(expected)
+        assert all(last < least <= most for last, least, most in questions)
+        assert any(f"before each batch of {refresh:,} test events" in note for note in result.notes)
+
+
+def test_the_estimators_can_be_asked_with_old_memory():
+    graph = forum()
+    forecaster = Forecaster(ForecastConfig(steps=20, trees=5, leaf_samples=5), seed=3)
+    vectors = TADGE(walking(), network(), training(epochs=1), seed=3)
+    options = {"methods": [], "tasks": "links", "against": "random", "control": False, "progress": False}
+    fresh, stale = (tadge.evaluate([forecaster, vectors], graph, refresh=count, **options) for count in (1, 50))
+    for name in ("Forecaster", "TADGE (vectors)"):
+        assert value(fresh, name, "links (random)", "mrr") != value(stale, name, "links (random)", "mrr")
+
+
+def test_a_bad_number_of_events_between_updates(graph):
+    with pytest.raises(ConfigError, match="refresh: value too small"):
+        tadge.evaluate(Constant(), graph, tasks="links", methods=[], refresh=0)
+
+
 # -- who and when -----------------------------------------------------------------------------------------------------
 
 

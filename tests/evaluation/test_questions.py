@@ -96,6 +96,30 @@ def test_toe_questions_are_those_of_a_plain_loop(graph):
         assert asked.unseen[q] == (not seen_before(graph, src, np.nextafter(joined, np.inf)))
 
 
+@settings(max_examples=60)
+@given(graphs(), st.integers(2, 50), st.sampled_from([0, 5]))
+def test_what_is_known_of_a_batch_is_what_is_before_its_first_event(graph, refresh, most):
+    """Against a loop over the events of the period, of which only some may be asked about."""
+    start = float(graph.time[graph.num_events // 3])
+    asked = ask.link_questions(graph, start, np.inf, 0, most, refresh)
+    period = [k for k in range(graph.num_events) if graph.time[k] >= start]
+    firsts = {k: period[place // refresh * refresh] for place, k in enumerate(period)}
+    seen = []
+    for cut, known in asked.batches():
+        for q in range(cut.start, cut.stop):
+            first = firsts[int(asked.event[q])]
+            assert known.num_events == np.count_nonzero(graph.time < graph.time[first])
+            assert known.fingerprint == graph.before(graph.time[first]).fingerprint
+            assert asked.at[q] == np.nextafter(graph.time[asked.event[q]], -np.inf)
+            seen.append(q)
+    assert seen == list(range(len(asked)))
+    whole = ask.link_questions(graph, start, np.inf, 0, most)
+    for kind in ask.KINDS_OF_NEGATIVES:  # what is asked does not depend on what is known
+        assert np.array_equal(asked.candidates(kind), whole.candidates(kind))
+        parts = [part for _, part, _ in asked.blocks(kind, 7)]
+        assert not parts or np.array_equal(np.concatenate(parts), whole.candidates(kind))
+
+
 # -- draws ------------------------------------------------------------------------------------------------------------
 
 
@@ -109,7 +133,8 @@ def asked():
 def test_candidates_are_the_same_in_blocks_of_any_size(asked, kind):
     whole = asked.candidates(kind)
     for pairs in (1, 777, 20_000):
-        cuts, parts = zip(*asked.blocks(kind, pairs), strict=True)
+        cuts, parts, known = zip(*asked.blocks(kind, pairs), strict=True)
+        assert all(graph is asked.graph for graph in known)
         assert np.array_equal(np.concatenate(parts), whole)
         assert [cut.start for cut in cuts] == [0, *(cut.stop for cut in cuts)][:-1]
         assert max(part.size for part in parts) <= max(pairs, whole.shape[1])

@@ -29,6 +29,7 @@ from tadge.config import (
     CUTS,
     MAX_LINKS,
     QUERIES,
+    REFRESH,
     TOLERANCE,
     ForecastConfig,
     NetworkConfig,
@@ -68,6 +69,7 @@ def evaluate(
         str, typer.Option(help="Negatives that true links are ranked against, with commas: random, historical, all.")
     ] = ",".join(AGAINST),
     max_links: Annotated[int, flag(MAX_LINKS)] = MAX_LINKS.default,
+    refresh: Annotated[int, flag(REFRESH)] = REFRESH.default,
     seeds: Annotated[int, typer.Option(help="How many seeds; several give error bars.", min=1)] = 1,
     refit: Annotated[bool, typer.Option("--refit", help="Learn from the first 85% before the test, not 70%.")] = False,
     control: Annotated[bool, typer.Option(help="Whether to learn from shuffled times too; first seed only.")] = True,
@@ -109,6 +111,7 @@ def evaluate(
             methods=None if methods is None else names_of(methods) if methods != "none" else [],
             against=names_of(against),
             max_links=max_links,
+            refresh=refresh,
             refit=refit,
             control=control,
             progress=False if quiet else None,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tadge.arrays import Ints
-from tadge.config import AGAINST, MAX_LINKS, check_options, option
+from tadge.config import AGAINST, MAX_LINKS, REFRESH, check_options, option
 from tadge.errors import ConfigError
 from tadge.evaluation.questions import KINDS_OF_NEGATIVES
 from tadge.graph.graph import TemporalGraph
@@ -34,6 +34,7 @@ class EvaluationConfig:
     tasks: Sequence[str] = TASKS
     against: Sequence[str] = AGAINST
     max_links: int = option(MAX_LINKS.default, MAX_LINKS.help, low=MAX_LINKS.low)
+    refresh: int = option(REFRESH.default, REFRESH.help, low=REFRESH.low)
     refit: bool = option(False, "learn from the first 85% before the test, after all choices are made; not from 70%")
     control: bool = option(True, "let every estimator learn once more, from shuffled times")
     name: str = ""

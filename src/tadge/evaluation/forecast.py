@@ -120,11 +120,11 @@ def make_forecast_plan(setting: Setting) -> ForecastPlan:
     return ForecastPlan(
         setting,
         split,
-        ask.link_questions(graph, *test, seed, config.max_links),
+        ask.link_questions(graph, *test, seed, config.max_links, config.refresh),
         toe,
         toe.still_open(graph, split.test_from),
         classes,
-        ask.link_questions(graph, *early, seed, MAX_VALIDATION),
+        ask.link_questions(graph, *early, seed, MAX_VALIDATION, config.refresh),
         ask.toe_questions(graph, *early, seed, MAX_VALIDATION),
     )
 
@@ -136,8 +136,15 @@ def forecast_answers(competitor: Competitor, plan: ForecastPlan) -> Answers:
     """Fit a method and ask it everything; or take what it answered before a stop."""
     setting, place = plan.setting, None
     if setting.folder is not None and competitor.about is not None:
-        asked = [plan.tasks, plan.kinds, len(plan.links), len(plan.toe), STILL_OPEN, setting.seed, setting.config.refit]
-        asked += [competitor.shuffled, _digest(plan.classes), setting.graph.fingerprint, version("tadge")]
+        asked = [plan.tasks, plan.kinds, len(plan.links), len(plan.toe), STILL_OPEN, setting.seed]
+        asked += [
+            setting.config.refresh,
+            setting.config.refit,
+            competitor.shuffled,
+            _digest(plan.classes),
+            setting.graph.fingerprint,
+            version("tadge"),
+        ]
         place = setting.folder / f"{competitor.slug}-{short_hash(json.dumps([competitor.about, asked]))}.npz"
         with suppress(OSError, ValueError, EOFError, BadZipFile), np.load(place, allow_pickle=False) as kept:
             if "memory" in kept:
@@ -317,6 +324,11 @@ def _notes(plan: ForecastPlan) -> list[str]:
         )
     if not len(toe) and {"toe", "who-and-when"} & set(plan.tasks):
         notes.append("toe and who-and-when are left out: no event of the test period has a ToE")
+    if plan.kinds and links.refresh > 1:
+        notes.append(
+            f"links: known is what happened before each batch of {links.refresh:,} test events; "
+            "a question keeps its own moment"
+        )
     if len(toe) and "toe" in plan.tasks:
         later = np.count_nonzero(plan.open_toe.at > toe.at)
         notes.append(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numba
 import numpy as np
@@ -41,6 +42,8 @@ class LinkQuestions:
         unseen: (Q,) whether src or dst had no event before t.
         seed: of the negatives.
         asked_of: events that the period has.
+        begin: the first of them.
+        refresh: of so many of them in a row, only what happened before the first is known; each keeps its own moment.
     """
 
     graph: TemporalGraph
@@ -51,6 +54,8 @@ class LinkQuestions:
     unseen: Flags
     seed: int
     asked_of: int
+    begin: int = 0
+    refresh: int = 1
 
     def __len__(self) -> int:
         return int(self.event.size)
@@ -94,12 +99,27 @@ class LinkQuestions:
         draw_random(answers, have, event, begin, size, stream(self.seed, f"{kind} fill"))
         return answers
 
-    def blocks(self, kind: str, pairs: int = SCORES_AT_ONCE) -> Iterator[tuple[slice, Ints]]:
-        """Go through the questions with their candidates, about so many pairs at a time."""
+    def blocks(self, kind: str, pairs: int = SCORES_AT_ONCE) -> Iterator[tuple[slice, Ints, TemporalGraph]]:
+        """Go through the questions with their candidates and what is known, about so many pairs at a time."""
         step = max(1, pairs // (1 + self.width(kind)))
-        for first in range(0, len(self), step):
-            last = min(first + step, len(self))
-            yield slice(first, last), self.candidates(kind, first, last)
+        for cut, known in self.batches():
+            for first in range(cut.start, cut.stop, step):
+                last = min(first + step, cut.stop)
+                yield slice(first, last), self.candidates(kind, first, last), known
+
+    def batches(self) -> Iterator[tuple[slice, TemporalGraph]]:
+        """Go through the questions that share what is known: a view of what is strictly before a batch of events.
+
+        Where every event is known at once, that is the whole history: a question looks at nothing after its moment.
+        """
+        if self.refresh == 1:
+            yield slice(0, len(self)), self.graph
+            return
+        batch = (self.event - self.begin) // self.refresh
+        cuts = [0, *(np.flatnonzero(np.diff(batch)) + 1).tolist(), len(self)]
+        for first, last in pairwise(cuts if len(self) else []):
+            begin = self.graph.time[self.begin + batch[first] * self.refresh]
+            yield slice(first, last), self.graph.before(float(begin))
 
     @property
     def historical_fraction(self) -> float:
@@ -158,9 +178,18 @@ class ToeQuestions:
 
 
 def link_questions(
-    graph: TemporalGraph, start: float, end: float, seed: int, most: int = MAX_LINKS.default
+    graph: TemporalGraph, start: float, end: float, seed: int, most: int = MAX_LINKS.default, refresh: int = 1
 ) -> LinkQuestions:
-    """Make the questions of the events with start <= time < end; of `most` of them where there are more (0: all)."""
+    """Make the questions of the events with start <= time < end.
+
+    Args:
+        graph: the whole history.
+        start: of the period, in days.
+        end: of the period, in days.
+        seed: of negatives, and of the events asked about.
+        most: of the events, where there are more; 0: all.
+        refresh: after how many events of the period what is known is renewed.
+    """
     if graph.num_nodes - graph.num_sources < 2:
         raise InputError("nothing to choose from", expected="at least two nodes that can be targets", found="one")
     events = sample_events(graph, start, end, seed, most)
@@ -168,7 +197,8 @@ def link_questions(
     src, dst, t = graph.src[events].astype(np.int64), graph.dst[events].astype(np.int64), graph.time[events]
     seen = past_of(graph).first
     unseen = (seen[src] >= t) | (seen[dst] >= t)
-    return LinkQuestions(graph, events, src, dst, np.nextafter(t, -np.inf), unseen, seed, int(last - first))
+    at, period = np.nextafter(t, -np.inf), (int(last - first), int(first))
+    return LinkQuestions(graph, events, src, dst, at, unseen, seed, *period, refresh)
 
 
 def toe_questions(graph: TemporalGraph, start: float, end: float, seed: int, most: int = MAX_TOE) -> ToeQuestions:

@@ -53,10 +53,10 @@ def rank_links(
 ) -> Days:
     """Rank the true target of each question among its candidates, (Q,); memory does not grow with the questions."""
     ranks = np.empty(len(questions))
-    for cut, candidates in questions.blocks(kind, pairs):
+    for cut, candidates, known in questions.blocks(kind, pairs):
         width = candidates.shape[1]
         src, at = np.repeat(questions.src[cut], width), np.repeat(questions.at[cut], width)
-        scores = method.score_links(NodeNumbers(src), NodeNumbers(candidates.reshape(-1)), at, graph=questions.graph)
+        scores = method.score_links(NodeNumbers(src), NodeNumbers(candidates.reshape(-1)), at, graph=known)
         scores = checked(scores, (src.size,), f"the link scores of {name_of(method)}", np.isnan)
         ranks[cut] = mean_ranks(scores.reshape(candidates.shape))
         report(cut.stop, len(questions))
