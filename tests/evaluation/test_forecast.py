@@ -265,6 +265,26 @@ def test_a_bad_number_of_events_between_updates(graph):
         tadge.evaluate(Constant(), graph, tasks="links", methods=[], refresh=0)
 
 
+def test_negatives_of_tgb_are_of_the_training_part(graph):
+    """Against a loop: who scores former targets of the training part has them above the true one, as often as drawn."""
+
+    class Former(Constant):
+        def score_links(self, src, dst, at, *, graph):
+            train = tadge.split_by_time(whole).train
+            had = set(zip(train.src.tolist(), train.dst.tolist(), strict=True))
+            return np.array([(u, v) in had for u, v in zip(src.tolist(), dst.tolist(), strict=True)], float)
+
+    whole, split = graph, tadge.split_by_time(graph)
+    result = tadge.evaluate(Former(), graph, methods=[], tasks="links", against="tgb")
+    asked = link_questions(graph, split.test_from, np.inf, 0, 0, train_end=split.validation_from)
+    had = set(zip(split.train.src.tolist(), split.train.dst.tolist(), strict=True))
+    ranks, width = [], asked.width("tgb")
+    for u, v in zip(asked.src.tolist(), asked.dst.tolist(), strict=True):
+        former = min(width // 2, len({b for a, b in had if a == u} - {v}))
+        ranks.append(1 + former / 2 if (u, v) in had else 1 + former + (width - former) / 2)
+    assert value(result, "constant", "links (tgb)", "mrr") == pytest.approx(np.mean(1 / np.array(ranks)))
+
+
 # -- who and when -----------------------------------------------------------------------------------------------------
 
 

@@ -66,7 +66,11 @@ def evaluate(
     ] = None,
     methods: Annotated[str | None, typer.Option(help="Baselines, with commas; all by default; or none.")] = None,
     against: Annotated[
-        str, typer.Option(help="Negatives that true links are ranked against, with commas: random, historical, all.")
+        str,
+        typer.Option(
+            help="Negatives that true links are ranked against, with commas: random, historical, all, tgb (1,000, up "
+            "to half of them former targets in training, as for tgbl-uci)."
+        ),
     ] = ",".join(AGAINST),
     max_links: Annotated[int, flag(MAX_LINKS)] = MAX_LINKS.default,
     refresh: Annotated[int, flag(REFRESH)] = REFRESH.default,

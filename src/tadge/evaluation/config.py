@@ -25,7 +25,8 @@ class EvaluationConfig:
     Attributes:
         tasks: some of "toe", "links", "who-and-when" and "classes", in the order of tables.
         name: what the data is called in titles.
-        against: forecast: negatives that true targets are ranked against: some of "random", "historical" and "all".
+        against: forecast: negatives that true targets are ranked against: some of "random", "historical", "all" and
+            "tgb" (as for tgbl-uci: 1,000, up to half of them former targets in the training part).
     """
 
     protocol: str = option(

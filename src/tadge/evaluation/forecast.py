@@ -120,7 +120,7 @@ def make_forecast_plan(setting: Setting) -> ForecastPlan:
     return ForecastPlan(
         setting,
         split,
-        ask.link_questions(graph, *test, seed, config.max_links, config.refresh),
+        ask.link_questions(graph, *test, seed, config.max_links, config.refresh, split.validation_from),
         toe,
         toe.still_open(graph, split.test_from),
         classes,

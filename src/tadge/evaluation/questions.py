@@ -3,8 +3,6 @@
 Negatives are drawn by a hash of (seed, event, count), so that every method is given the same, in blocks of any size.
 """
 
-# mypy: allow-untyped-decorators
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -12,19 +10,20 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
-import numba
 import numpy as np
 
 from tadge.arrays import Days, Flags, Ints
 from tadge.config import MAX_LINKS
 from tadge.errors import InputError
+from tadge.evaluation.negatives import draw_as_tgb, draw_former, draw_random
 from tadge.graph import TemporalGraph
 from tadge.graph.chains import last_joined
 from tadge.graph.past import ANSWER, REPEAT, FirstLinks, find_end, first_links_of, past_of
-from tadge.seeding import draw, stream, unit, walk_key
+from tadge.seeding import stream
 
-KINDS_OF_NEGATIVES = ("random", "historical", "all")
+KINDS_OF_NEGATIVES = ("random", "historical", "all", "tgb")
 NEGATIVES_PER_LINK = 100  # beside the true target
+TGB_NEGATIVES = 1_000  # of kind "tgb": those of tgbl-uci, tgbl-enron and tgbl-subreddit
 MAX_TOE = 100_000  # events asked about, where a period has more
 SCORES_AT_ONCE = 1 << 16  # pairs scored at once: bounds the memory
 
@@ -44,6 +43,7 @@ class LinkQuestions:
         asked_of: events that the period has.
         begin: the first of them.
         refresh: of so many of them in a row, only what happened before the first is known; each keeps its own moment.
+        train_end: negatives of kind "tgb" know former targets from before this moment, in days.
     """
 
     graph: TemporalGraph
@@ -56,6 +56,7 @@ class LinkQuestions:
     asked_of: int
     begin: int = 0
     refresh: int = 1
+    train_end: float = np.inf
 
     def __len__(self) -> int:
         return int(self.event.size)
@@ -67,6 +68,8 @@ class LinkQuestions:
 
     def width(self, kind: str) -> int:
         """Count the negatives beside each true target."""
+        if kind == "tgb":
+            return min(TGB_NEGATIVES, self._range[1] - 1)
         others = self.pool[1] - 1
         return others if kind == "all" else min(NEGATIVES_PER_LINK, others)
 
@@ -75,7 +78,9 @@ class LinkQuestions:
 
         Args:
             kind: "random": nodes that can be targets, all different; "historical": those that src linked to before t,
-                filled up with random ones; "all": every node that can be a target.
+                filled up with random ones; "all": every node that can be a target; "tgb": as the Temporal Graph
+                Benchmark draws them, up to half of 1,000 former targets of src in the training part, the others of the
+                range of all targets; see `draw_as_tgb`.
             first: the first question.
             last: one after the last question; all by default.
         """
@@ -84,6 +89,9 @@ class LinkQuestions:
         begin, size = self.pool
         answers = np.empty((dst.size, 1 + self.width(kind)), np.int64)
         answers[:, 0] = dst
+        if kind == "tgb":
+            self._fill_as_tgb(answers, cut)
+            return answers
         if self.width(kind) == size - 1:  # all there are
             others = np.arange(size - 1)
             answers[:, 1:] = begin + others + (others >= (dst - begin)[:, None])
@@ -98,6 +106,17 @@ class LinkQuestions:
             have = np.ones(dst.size, np.int64)
         draw_random(answers, have, event, begin, size, stream(self.seed, f"{kind} fill"))
         return answers
+
+    def _fill_as_tgb(self, answers: Ints, cut: slice) -> None:
+        """Fill rows of candidates, (q, 1 + K), from column 1 on; see `draw_as_tgb`."""
+        lists, former, src = past_of(self.graph).outgoing, self._past, self.src[cut]
+        until = np.full(src.size, np.nextafter(self.train_end, -np.inf))
+        of_training = former.start[src], find_end(former.start, former.since, src, until)
+        instant = self.at[cut], self.graph.time[self.event[cut]]  # what is later than the first, up to the second
+        now = (find_end(lists.start, lists.time, src, moments) for moments in instant)
+        key, span = stream(self.seed, "negatives of TGB"), (*self._range, self.graph.num_nodes)
+        rows = np.stack(of_training, axis=1), lists.other, np.stack(tuple(now), axis=1)
+        draw_as_tgb(answers, self.event[cut], former.target, *rows, span, key)
 
     def blocks(self, kind: str, pairs: int = SCORES_AT_ONCE) -> Iterator[tuple[slice, Ints, TemporalGraph]]:
         """Go through the questions with their candidates and what is known, about so many pairs at a time."""
@@ -126,6 +145,12 @@ class LinkQuestions:
         """Compute the fraction of the historical negatives that src did link to before."""
         former = self._known - (self._past.place[self.event] < self._known)
         return float(np.mean(np.minimum(former, self.width("historical")) / self.width("historical")))
+
+    @cached_property
+    def _range(self) -> tuple[int, int]:
+        """Give the first node that is ever a target, and how many there are from it to the last one."""
+        first, last = int(self.graph.dst.min()), int(self.graph.dst.max())
+        return first, last - first + 1
 
     @cached_property
     def _past(self) -> FirstLinks:
@@ -178,7 +203,13 @@ class ToeQuestions:
 
 
 def link_questions(
-    graph: TemporalGraph, start: float, end: float, seed: int, most: int = MAX_LINKS.default, refresh: int = 1
+    graph: TemporalGraph,
+    start: float,
+    end: float,
+    seed: int,
+    most: int = MAX_LINKS.default,
+    refresh: int = 1,
+    train_end: float | None = None,
 ) -> LinkQuestions:
     """Make the questions of the events with start <= time < end.
 
@@ -189,6 +220,7 @@ def link_questions(
         seed: of negatives, and of the events asked about.
         most: of the events, where there are more; 0: all.
         refresh: after how many events of the period what is known is renewed.
+        train_end: where the training part ends, in days; at the start of the period by default.
     """
     if graph.num_nodes - graph.num_sources < 2:
         raise InputError("nothing to choose from", expected="at least two nodes that can be targets", found="one")
@@ -198,7 +230,9 @@ def link_questions(
     seen = past_of(graph).first
     unseen = (seen[src] >= t) | (seen[dst] >= t)
     at, period = np.nextafter(t, -np.inf), (int(last - first), int(first))
-    return LinkQuestions(graph, events, src, dst, at, unseen, seed, *period, refresh)
+    return LinkQuestions(
+        graph, events, src, dst, at, unseen, seed, *period, refresh, start if train_end is None else train_end
+    )
 
 
 def toe_questions(graph: TemporalGraph, start: float, end: float, seed: int, most: int = MAX_TOE) -> ToeQuestions:
@@ -221,56 +255,6 @@ def sample_events(graph: TemporalGraph, start: float, end: float, seed: int, mos
         rng = np.random.default_rng(int(stream(seed, "events asked about")))
         events = np.sort(rng.permutation(events)[:most])
     return events
-
-
-# -- compiled loops ---------------------------------------------------------------------------------------------------
-
-
-@numba.njit(cache=True)
-def holds(row: Ints, count: int, node: int) -> bool:
-    """Tell whether a node is among the first `count` of a row."""
-    for k in range(count):  # noqa: SIM110
-        if row[k] == node:
-            return True
-    return False
-
-
-@numba.njit(cache=True)
-def draw_random(answers: Ints, have: Ints, event: Ints, begin: int, size: int, key: np.uint64) -> None:
-    """Fill rows, (q, 1 + K), from column have[q] on with nodes of begin .. begin + size - 1 that are not in them."""
-    for q in range(answers.shape[0]):
-        own, count, column = walk_key(key, event[q]), 0, have[q]
-        while column < answers.shape[1]:
-            node = begin + int(unit(draw(own, count)) * size)
-            count += 1
-            if not holds(answers[q], column, node):
-                answers[q, column] = node
-                column += 1
-
-
-@numba.njit(cache=True)
-def draw_former(answers: Ints, event: Ints, target: Ints, start: Ints, known: Ints, own: Ints, key: np.uint64) -> None:
-    """Fill rows, (q, 1 + K), from column 1 on with different ones of target[start[q]:start[q] + known[q]].
-
-    The true answer, which stands at own[q] of them where it is among them, is left out. Where they are fewer than the
-    columns, all are taken.
-    """
-    width = answers.shape[1] - 1
-    for q in range(answers.shape[0]):
-        column, known_others = 1, known[q] - (own[q] < known[q])
-        if known_others <= width:
-            for k in range(known[q]):
-                if k != own[q]:
-                    answers[q, column] = target[start[q] + k]
-                    column += 1
-            continue
-        row, count = walk_key(key, event[q]), 0
-        while column <= width:
-            node = target[start[q] + int(unit(draw(row, count)) * known[q])]
-            count += 1
-            if not holds(answers[q], column, node):
-                answers[q, column] = node
-                column += 1
 
 
 def kinds_of(graph: TemporalGraph, src: Ints, dst: Ints, at: Days, unseen: Flags) -> dict[str, Flags]:
