@@ -53,7 +53,7 @@ def test_an_oracle_is_perfect(graph):
     assert value(result, "oracle", "who-and-when", "within 0.05") == 1.0
     assert result.validation["oracle"]["links mrr"] == 1.0
     assert result.validation["oracle"]["toe rmse"] == pytest.approx(0.0, abs=1e-9)
-    assert len(result.sentences()) == 10  # ToE squashed, and twice in days
+    assert len(result.sentences()) == 11  # ToE squashed, and twice in days
     assert all("oracle wins against" in sentence for sentence in result.sentences())
 
 
@@ -265,6 +265,36 @@ def test_a_bad_number_of_events_between_updates(graph):
         tadge.evaluate(Constant(), graph, tasks="links", methods=[], refresh=0)
 
 
+@pytest.mark.parametrize("nodes", ["many", "few"])
+def test_former_targets_only_are_ranked_without_random_ones(nodes):
+    """Against a loop over the test events; in a graph with few nodes all of them are negatives."""
+    graph = simple()
+    if nodes == "few":
+        graph = TemporalGraph.from_arrays(graph.src % 23, graph.dst % 29, graph.time, unit="days", clock="own")
+    split = tadge.split_by_time(graph)
+    options = {"methods": ["last seen"], "tasks": "links", "against": "historical"}
+    result = tadge.evaluate(Recency(), graph, **options)
+    ranks, last = [], np.full(graph.num_nodes, -np.inf)
+    former = {node: set() for node in range(graph.num_nodes)}
+    for u, v, t in zip(graph.src.tolist(), graph.dst.tolist(), graph.time.tolist(), strict=True):
+        others = former[u] - {v}
+        if t >= split.test_from and others:
+            above, equal = (sum(compare(last[one], last[v]) for one in others) for compare in (np.greater, np.equal))
+            ranks.append(1 + above + equal / 2)
+        former[u].add(v)
+        last[u] = last[v] = t
+    assert max(map(len, former.values())) <= 100  # none is left out
+    task = "links (former targets only)"
+    for name in ("recency", "last seen"):
+        assert value(result, name, task, "mrr") == pytest.approx(np.mean(1 / np.array(ranks)))
+    assert result.tasks[task]["questions"] == len(ranks)
+    assert (len(ranks) < result.tasks["links (historical)"]["questions"]) == (nodes == "many")
+    assert any(f"of {len(ranks)} of " in note for note in result.notes if note.startswith(task))
+    plain = link_questions(graph, split.test_from, np.inf, 0)
+    ranks = rank_links(Recency(), plain, "historical", lambda *_: None)  # as they were
+    assert value(result, "recency", "links (historical)", "mrr") == pytest.approx(np.mean(1 / ranks))
+
+
 def test_negatives_of_tgb_are_of_the_training_part(graph):
     """Against a loop: who scores former targets of the training part has them above the true one, as often as drawn."""
 
@@ -309,6 +339,7 @@ def test_who_and_when_is_both_at_once(graph):
         "toe, still open",
         "links (random)",
         "links (historical)",
+        "links (former targets only)",
         "who-and-when",
     }
     assert "who-and-when" not in result.methods["recency"]  # cannot answer both

@@ -30,6 +30,7 @@ from tadge.evaluation.result import Result
 from tadge.evaluation.tasks import (
     COMPARED,
     DAYS_MEDIAN,
+    FORMER_ONLY,
     MAIN,
     SHOWN,
     SQUASHED_MEAN,
@@ -38,6 +39,7 @@ from tadge.evaluation.tasks import (
     measure_toe,
     measure_who_and_when,
     predict_toe,
+    rank_historical,
     rank_links,
     vectors_of,
 )
@@ -136,15 +138,9 @@ def forecast_answers(competitor: Competitor, plan: ForecastPlan) -> Answers:
     """Fit a method and ask it everything; or take what it answered before a stop."""
     setting, place = plan.setting, None
     if setting.folder is not None and competitor.about is not None:
-        asked = [plan.tasks, plan.kinds, len(plan.links), len(plan.toe), STILL_OPEN, setting.seed]
-        asked += [
-            setting.config.refresh,
-            setting.config.refit,
-            competitor.shuffled,
-            _digest(plan.classes),
-            setting.graph.fingerprint,
-            version("tadge"),
-        ]
+        asked = [plan.tasks, plan.kinds, len(plan.links), len(plan.toe), setting.seed, setting.config.refit]
+        asked += [setting.config.refresh, FORMER_ONLY, STILL_OPEN]  # answers of before these tables are not taken
+        asked += [competitor.shuffled, _digest(plan.classes), setting.graph.fingerprint, version("tadge")]
         place = setting.folder / f"{competitor.slug}-{short_hash(json.dumps([competitor.about, asked]))}.npz"
         with suppress(OSError, ValueError, EOFError, BadZipFile), np.load(place, allow_pickle=False) as kept:
             if "memory" in kept:
@@ -201,8 +197,11 @@ def _ask_test(method: Answerer, plan: ForecastPlan, answers: Answers, timed: Tim
     graph = plan.setting.graph
     if isinstance(method, ScoresLinks):
         for kind in plan.kinds:
-            part, ranks = f"links ({kind})", partial(rank_links, method, plan.links, kind)
-            answers[part] = timed(part, ranks)
+            part = f"links ({kind})"
+            if kind == "historical":
+                answers[part], answers[FORMER_ONLY] = timed(part, partial(rank_historical, method, plan.links))
+            else:
+                answers[part] = timed(part, partial(rank_links, method, plan.links, kind))
     if plan.asks_toe and isinstance(method, PredictsToe):
         ways = SQUASHED_MEAN, DAYS_MEDIAN
         predicted = timed("toe", lambda report: predict_toe(method, plan.toe, graph, ways, report))
@@ -248,6 +247,11 @@ def fill_forecast_result(result: Result, plan: ForecastPlan, answers: Mapping[st
         task = f"links ({kind})"
         measured = {name: measure_links(given[task]) for name, given in answers.items() if task in given}
         _add(result, plan, task, measured, len(links), links_by)
+        if kind == "historical" and links.num_former.any():
+            has_former = links.num_former > 0
+            measured = {name: measure_links(answers[name][FORMER_ONLY][has_former]) for name in measured}
+            chosen = {name: mask[has_former] for name, mask in links_by.items()}
+            _add(result, plan, FORMER_ONLY, measured, int(has_former.sum()), chosen)
     for task, groups in (("toe", toe_by), (STILL_OPEN, open_by)) if "toe" in plan.tasks and len(toe) else ():
         measured = {
             name: measure_toe(given[f"{task} squashed"], given[f"{task} days"], toe.toe)
@@ -336,8 +340,12 @@ def _notes(plan: ForecastPlan) -> list[str]:
             f"{len(toe):,} the target had joined before it, and it is known that the link had not come by then"
         )
     if "historical" in plan.kinds:
-        fraction = links.historical_fraction
+        fraction, has_former = links.historical_fraction, np.count_nonzero(links.num_former)
         notes.append(f"historical negatives: {fraction:.0%} are former targets of the source, the others random")
+        notes.append(
+            f"{FORMER_ONLY}: without the random ones; of {has_former:,} of {len(links):,} questions, whose source had "
+            "linked to anybody but the true target"
+        )
     if plan.classes is None and "classes" in plan.tasks:
         notes.append("classes are left out: there are no labels")
     if plan.classes is not None and plan.classes.asked_of > plan.classes.train.size:

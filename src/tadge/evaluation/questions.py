@@ -78,9 +78,9 @@ class LinkQuestions:
 
         Args:
             kind: "random": nodes that can be targets, all different; "historical": those that src linked to before t,
-                filled up with random ones; "all": every node that can be a target; "tgb": as the Temporal Graph
-                Benchmark draws them, up to half of 1,000 former targets of src in the training part, the others of the
-                range of all targets; see `draw_as_tgb`.
+                `num_former` of them, and then random ones; "all": every node that can be a target; "tgb": as the
+                Temporal Graph Benchmark draws them, up to half of 1,000 former targets of src in the training part, the
+                others of the range of all targets; see `draw_as_tgb`.
             first: the first question.
             last: one after the last question; all by default.
         """
@@ -92,7 +92,7 @@ class LinkQuestions:
         if kind == "tgb":
             self._fill_as_tgb(answers, cut)
             return answers
-        if self.width(kind) == size - 1:  # all there are
+        if kind != "historical" and self.width(kind) == size - 1:  # all there are
             others = np.arange(size - 1)
             answers[:, 1:] = begin + others + (others >= (dst - begin)[:, None])
             return answers
@@ -101,7 +101,7 @@ class LinkQuestions:
             known, own = self._known[cut], past.place[event]
             key = stream(self.seed, "historical negatives")
             draw_former(answers, event, past.target, past.start[src], known, own, key)
-            have = 1 + np.minimum(known - (own < known), answers.shape[1] - 1)
+            have = 1 + self.num_former[cut]
         else:
             have = np.ones(dst.size, np.int64)
         draw_random(answers, have, event, begin, size, stream(self.seed, f"{kind} fill"))
@@ -143,8 +143,13 @@ class LinkQuestions:
     @property
     def historical_fraction(self) -> float:
         """Compute the fraction of the historical negatives that src did link to before."""
-        former = self._known - (self._past.place[self.event] < self._known)
-        return float(np.mean(np.minimum(former, self.width("historical")) / self.width("historical")))
+        return float(np.mean(self.num_former / self.width("historical")))
+
+    @cached_property
+    def num_former(self) -> Ints:
+        """Count the former targets of src among its historical negatives, (Q,)."""
+        others = self._known - (self._past.place[self.event] < self._known)
+        return np.minimum(others, self.width("historical"))
 
     @cached_property
     def _range(self) -> tuple[int, int]:
