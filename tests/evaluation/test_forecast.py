@@ -13,7 +13,7 @@ from answering import Broken, Constant, Learned, Oracle, Places, Recency
 from small import forum, network, rebuilt, training, walking
 from tadge import TADGE, ForecastConfig, Forecaster
 from tadge.errors import ConfigError, InputError
-from tadge.evaluation import competitors
+from tadge.evaluation import competitors, metrics
 from tadge.evaluation.classes import as_labels, class_questions, classify
 from tadge.evaluation.models import default_models, load_models, models_of
 from tadge.evaluation.questions import link_questions, toe_questions
@@ -293,6 +293,28 @@ def test_former_targets_only_are_ranked_without_random_ones(nodes):
     plain = link_questions(graph, split.test_from, np.inf, 0)
     ranks = rank_links(Recency(), plain, "historical", lambda *_: None)  # as they were
     assert value(result, "recency", "links (historical)", "mrr") == pytest.approx(np.mean(1 / ranks))
+
+
+def test_intervals_draw_the_questions_about_one_target_together(graph):
+    result, split = tadge.evaluate(Recency(), graph, methods=[Learned()], seed=2), tadge.split_by_time(graph)
+    links, toe = (ask(graph, split.test_from, np.inf, 2) for ask in (link_questions, toe_questions))
+    ranks = rank_links(Recency(), links, "random", lambda *_: None)
+    error = (float(squash(split.train.toe_values()).mean()) - squash(toe.toe)) ** 2
+    none = np.empty((ranks.size, 0))
+    draws, _ = metrics.resampled(1 / ranks[:, None], none, 2, clusters=links.dst)
+    found = result.figures("recency", "links (random)")["mrr"]
+    assert (found["low"], found["high"]) == pytest.approx(metrics.percentile_interval(draws[:, 0]))
+    draws, _ = metrics.resampled(error[:, None], none[: toe.dst.size], 2, clusters=toe.dst)
+    found = result.figures("learned", "toe")["rmse"]
+    assert (found["low"], found["high"]) == pytest.approx(metrics.percentile_interval(np.sqrt(draws[:, 0])))
+    draws, _ = metrics.resampled(
+        1 / ranks[~links.unseen, None], none[~links.unseen], 2, clusters=links.dst[~links.unseen]
+    )
+    found = result.figures("recency", "links (random)")["mrr seen"]
+    assert (found["low"], found["high"]) == pytest.approx(metrics.percentile_interval(draws[:, 0]))
+    assert result.tasks["toe"]["targets"] == np.unique(toe.dst).size < len(toe)
+    assert f"{len(toe)} questions about {np.unique(toe.dst).size} targets" in str(result)
+    assert "questions about one target drawn together" in str(result)
 
 
 def test_negatives_of_tgb_are_of_the_training_part(graph):

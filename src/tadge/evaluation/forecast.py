@@ -18,7 +18,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from tadge.arrays import Flags, Report
+from tadge.arrays import Flags, Ints, Report
 from tadge.errors import InputError
 from tadge.evaluation import questions as ask
 from tadge.evaluation.classes import ClassQuestions, class_questions, classify, measure_classes
@@ -246,19 +246,19 @@ def fill_forecast_result(result: Result, plan: ForecastPlan, answers: Mapping[st
     for kind in plan.setting.config.against if "links" in plan.tasks else ():
         task = f"links ({kind})"
         measured = {name: measure_links(given[task]) for name, given in answers.items() if task in given}
-        _add(result, plan, task, measured, len(links), links_by)
+        _add(result, plan, task, measured, len(links), links_by, links.dst)
         if kind == "historical" and links.num_former.any():
             has_former = links.num_former > 0
             measured = {name: measure_links(answers[name][FORMER_ONLY][has_former]) for name in measured}
             chosen = {name: mask[has_former] for name, mask in links_by.items()}
-            _add(result, plan, FORMER_ONLY, measured, int(has_former.sum()), chosen)
+            _add(result, plan, FORMER_ONLY, measured, int(has_former.sum()), chosen, links.dst[has_former])
     for task, groups in (("toe", toe_by), (STILL_OPEN, open_by)) if "toe" in plan.tasks and len(toe) else ():
         measured = {
             name: measure_toe(given[f"{task} squashed"], given[f"{task} days"], toe.toe)
             for name, given in answers.items()
             if f"{task} squashed" in given
         }
-        _add(result, plan, task, measured, len(toe), groups)
+        _add(result, plan, task, measured, len(toe), groups, toe.dst)
     if "who-and-when" in plan.tasks and len(toe):
         _who_and_when(result, plan, answers, links_by)
     if plan.classes is not None:
@@ -266,7 +266,7 @@ def fill_forecast_result(result: Result, plan: ForecastPlan, answers: Mapping[st
         measured = {
             name: measure_classes(asked, given["classes"]) for name, given in answers.items() if "classes" in given
         }
-        _add(result, plan, "classes", measured, asked.test.size, None)
+        _add(result, plan, "classes", measured, asked.test.size)
     result.notes += _notes(plan)
 
 
@@ -276,14 +276,15 @@ def _add(
     task: str,
     measured: Mapping[str, Measured],
     questions: int,
-    groups: Groups | None,
+    groups: Groups | None = None,
+    targets: Ints | None = None,
 ) -> None:
     if not measured:
         result.notes.append(f"{task} is left out: no method here can answer it")
         return
     kind = next(kind for kind in MAIN if task.startswith(kind))
     compared = COMPARED.get(kind, (MAIN[kind],))
-    result.add_measured(task, measured, plan.setting.seed, questions, SHOWN[kind], compared, groups)
+    result.add_measured(task, measured, plan.setting.seed, questions, SHOWN[kind], compared, groups, targets)
     if groups is not None:
         result.tasks[task] |= {name: int(np.count_nonzero(mask)) for name, mask in groups.items()}
 
@@ -309,7 +310,7 @@ def _who_and_when(result: Result, plan: ForecastPlan, answers: Mapping[str, Answ
         if "links (random)" in answers[ranking] and "toe days" in answers[timing]
     }
     chosen = {name: mask[link] for name, mask in groups.items()}
-    _add(result, plan, "who-and-when", measured, link.size, chosen)
+    _add(result, plan, "who-and-when", measured, link.size, chosen, plan.links.dst[link])
 
 
 def _best_early(result: Result, names: Sequence[str], figure: str, best: Callable[..., str]) -> str | None:

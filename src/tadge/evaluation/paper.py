@@ -324,7 +324,8 @@ def fill_paper_result(result: Result, plan: PaperPlan, answers: Mapping[str, Ans
     for task, (main, shown) in METRICS.items():
         if task in measured:
             compared = COMPARED.get(task, (main,))
-            columns = questions[task], shown, compared, groups.get(task)
+            targets = plan.test.dst if task == "toe" else None
+            columns = questions[task], shown, compared, groups.get(task), targets
             result.add_measured(task, measured[task], plan.setting.seed, *columns)
     result.notes += _notes(plan, measured)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tadge.arrays import Flags
+from tadge.arrays import Flags, Ints
 from tadge.errors import InputError
 from tadge.evaluation.figures import Figure, Measured, label, number, outcome, smaller_is_better, summarise
 from tadge.evaluation.table import as_html, as_tables, as_text
@@ -34,8 +34,9 @@ class Result:
 
     Attributes:
         protocol: "forecast" or "paper".
-        tasks: of each task `main`, the metric that methods are compared by; `shown`, the metrics that tables show; and
-            `questions`, how many were asked. Metrics that begin with rmse, mae or median are errors.
+        tasks: of each task `main`, the metric that methods are compared by; `shown`, the metrics that tables show;
+            `questions`, how many were asked; and `targets`, about how many targets, where those of one target are
+            drawn together for intervals. Metrics that begin with rmse, mae or median are errors.
         methods: method, task, metric: `value`, `low` and `high`.
         kinds: of each method "model", "variant" (a model read in another way), "rule" (a baseline) or "control".
         comparisons: each model against each rule and its control in each task: `task`, `metric`, `model`, `rival`,
@@ -92,6 +93,7 @@ class Result:
         shown: Sequence[str],
         compared: Sequence[str],
         groups: Mapping[str, Flags] | None = None,
+        targets: Ints | None = None,
     ) -> None:
         """Add a task from what was measured for each question; every model is compared with rules and its control.
 
@@ -103,6 +105,7 @@ class Result:
             shown: the metrics that tables show.
             compared: the metrics by which methods are compared, the main one first.
             groups: masks of further groups of questions.
+            targets: (n,) whom each question is about, where questions about one target are drawn together.
         """
         pairs = [
             (model, name)
@@ -111,8 +114,11 @@ class Result:
             for name, rival_kind in self.kinds.items()
             if rival_kind == "rule" or name == SHUFFLED.format(model)
         ]
-        figures, comparisons = summarise(measured, seed, groups, task=task, compared=compared, pairs=pairs)
+        about: dict[str, Any] = {"task": task, "compared": compared, "pairs": pairs, "clusters": targets}
+        figures, comparisons = summarise(measured, seed, groups, **about)
         self.add(task, compared[0], shown, questions, figures, comparisons)
+        if targets is not None:
+            self.tasks[task]["targets"] = int(np.unique(targets).size)
 
     def figures(self, name: str, task: str) -> dict[str, Figure]:
         """Give the figures of a method on a task by metric; none where it cannot answer."""

@@ -88,7 +88,10 @@ def _head(result: Tabular) -> str:
 
 def _foot(result: Tabular, bold: bool) -> str:
     best = "Best in bold" if bold else "Best with *"
-    spread = f"one standard deviation over {len(result.seeds)} seeds" if len(result.seeds) > 1 else "95% bootstrap"
+    by_target = any("targets" in about for about in result.tasks.values())
+    spread = "95% bootstrap" + (", questions about one target drawn together" if by_target else "")
+    if len(result.seeds) > 1:
+        spread = f"one standard deviation over {len(result.seeds)} seeds"
     took = f"{result.seconds:,.0f} s, {result.peak_memory_mb:,.0f} MB at most"
     return f"{best}; in brackets: {spread}. {took}; tadge {result.version}"
 
@@ -96,7 +99,8 @@ def _foot(result: Tabular, bold: bool) -> str:
 def asked(about: dict[str, Any]) -> str:
     """Say how many questions a task has, and of what kinds."""
     kinds = ", ".join(f"{about[kind]:,} {KINDS_IN_WORDS[kind]}" for kind in KINDS_IN_WORDS if about.get(kind))
-    return f"{about['questions']:,} questions" + (f" ({kinds})" if kinds else "")
+    targets = f" about {about['targets']:,} targets" if about.get("targets") else ""
+    return f"{about['questions']:,} questions{targets}" + (f" ({kinds})" if kinds else "")
 
 
 def shown_metrics(result: Tabular, task: str) -> list[str]:
