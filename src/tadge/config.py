@@ -131,6 +131,7 @@ LATEST = Option("latest", int, 5, "latest occurrences that a node's vector is th
 TOP = Option("k", int, 10, "how many nodes", low=1)
 MAX_LINKS = Option("max_links", int, 20_000, "most links asked about, drawn by the seed; 0: all", low=0)
 REFRESH = Option("refresh", int, 1, "links: test events between two updates of what is known; 1: none is missed", low=1)
+ORIGINS = Option("origins", int, 1, "test periods, one after the other, each learned for anew; 1: the last 15%", low=1)
 AGAINST = ("random", "historical")  # kinds of negatives that true links are ranked against
 CUTS = Option("cuts", int, 100, "moments at which the future is cut off", low=1)
 QUERIES = Option("queries", int, 64, "questions at each of them", low=1)

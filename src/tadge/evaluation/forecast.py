@@ -110,7 +110,7 @@ def judge_forecasts(models: Sequence[Answerer], baselines: Sequence[str | Answer
 def make_forecast_plan(setting: Setting) -> ForecastPlan:
     """Split a graph by time and make all questions."""
     graph, seed, config = setting.graph, setting.seed, setting.config
-    split = split_by_time(graph)
+    split = split_by_time(graph, *setting.shares)
     if split.test.num_events < MIN_TEST_EVENTS:
         found, cure = f"{split.test.num_events} of {graph.num_events:,}", "use a longer history"
         raise InputError("too few test events", expected=f"at least {MIN_TEST_EVENTS}", found=found, cure=cure)
@@ -139,7 +139,13 @@ def forecast_answers(competitor: Competitor, plan: ForecastPlan) -> Answers:
     setting, place = plan.setting, None
     if setting.folder is not None and competitor.about is not None:
         asked = [plan.tasks, plan.kinds, len(plan.links), len(plan.toe), setting.seed, setting.config.refit]
-        asked += [setting.config.refresh, FORMER_ONLY, STILL_OPEN]  # answers of before these tables are not taken
+        asked += [
+            setting.config.refresh,
+            plan.split.validation_from,
+            plan.split.test_from,
+            FORMER_ONLY,
+            STILL_OPEN,
+        ]  # answers of before these tables are not taken
         asked += [competitor.shuffled, _digest(plan.classes), setting.graph.fingerprint, version("tadge")]
         place = setting.folder / f"{competitor.slug}-{short_hash(json.dumps([competitor.about, asked]))}.npz"
         with suppress(OSError, ValueError, EOFError, BadZipFile), np.load(place, allow_pickle=False) as kept:
@@ -352,5 +358,6 @@ def _notes(plan: ForecastPlan) -> list[str]:
     if plan.classes is not None and plan.classes.asked_of > plan.classes.train.size:
         notes.append(f"classes: learned from {plan.classes.train.size:,} of {plan.classes.asked_of:,} nodes")
     if plan.setting.config.refit:
-        notes.append("methods learned from the first 85% of the events before the test")
+        part = "the first 85% of the events" if plan.setting.config.origins == 1 else "all that is before it"
+        notes.append(f"methods learned from {part} before the test")
     return notes

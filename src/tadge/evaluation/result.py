@@ -14,7 +14,7 @@ import numpy as np
 from tadge.arrays import Flags, Ints
 from tadge.errors import InputError
 from tadge.evaluation.figures import Figure, Measured, label, number, outcome, smaller_is_better, summarise
-from tadge.evaluation.table import as_html, as_tables, as_text
+from tadge.evaluation.table import as_html, as_tables, as_text, num_periods
 from tadge.storage.atomic import atomic_file
 
 if TYPE_CHECKING:
@@ -46,7 +46,8 @@ class Result:
         notes: what else a reader must know.
         data: name, fingerprint, nodes and events.
         config: all options of models and evaluation.
-        seeds: one, or all that were combined; then low and high are one standard deviation off the mean.
+        seeds: one, or all that were combined; then low and high are one standard deviation off the mean, as they are
+            where there are several test periods (`origins` in the config).
         seconds: time taken in all.
         peak_memory_mb: the most memory that the process has held.
         version: of tadge.
@@ -223,7 +224,7 @@ class Result:
 
 
 def combine(results: Sequence[Result]) -> Result:
-    """Put the results of several seeds together: means, one standard deviation to either side.
+    """Put the results of several seeds, or test periods, together: means, one standard deviation to either side.
 
     A difference counts as clear where it is so both for the questions of a seed and from seed to seed.
     """
@@ -262,9 +263,15 @@ def _in_fewer_seeds(results: Sequence[Result]) -> list[str]:
 
 def _combined_figures(results: Sequence[Result], name: str, task: str) -> dict[str, Figure]:
     """Combine the metrics that every seed with this method has."""
-    by_seed = [result.figures(name, task) for result in results if name in result.methods]
+    by_seed = [result.figures(name, task) for result in results if result.figures(name, task)]
     shared = [metric for metric in by_seed[0] if all(metric in figures for figures in by_seed)]
-    return {metric: _spread([figures[metric]["value"] for figures in by_seed]) for metric in shared}
+    combined = {metric: _spread([figures[metric]["value"] for figures in by_seed]) for metric in shared}
+    if num_periods(results[0]) > 1:  # each seed has a spread of its own already
+        for metric, figure in combined.items():
+            spreads = [(figures[metric]["high"] - figures[metric]["low"]) / 2 for figures in by_seed]
+            spread = float(np.sqrt(np.mean(np.square(spreads)) + (figure["high"] - figure["value"]) ** 2))
+            combined[metric] = figure | {"low": figure["value"] - spread, "high": figure["value"] + spread}
+    return combined
 
 
 def _most_questions(results: Sequence[Result], task: str) -> int:
