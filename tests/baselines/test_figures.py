@@ -95,7 +95,7 @@ LINKS = {
         "reverse + popularity": 0.458,
         "last act": 0.571,
         "last seen": 0.605,
-        "last seen, former targets last": 0.616,
+        "last seen (former targets last)": 0.616,
     },
     "college-msg": {
         "popularity": 0.182,
@@ -105,9 +105,9 @@ LINKS = {
         "reverse recency": 0.772,
         "reverse + popularity": 0.623,
         "last act": 0.798,
-        "last act, then last seen": 0.800,
+        "last act + last seen": 0.800,
         "last seen": 0.587,
-        "last seen, former targets last": 0.587,
+        "last seen (former targets last)": 0.587,
     },
 }
 
@@ -134,7 +134,7 @@ def test_former_targets_among_former_targets(load):
     graph = load("bitcoin-otc")
     split = tadge.split_by_time(graph)
     asked = link_questions(graph, split.test_from, np.inf, 0, 0)
-    for name, figure in (("last seen", 0.445), ("last seen, former targets last", 0.740)):
+    for name, figure in (("last seen", 0.445), ("last seen (former targets last)", 0.740)):
         ranks = rank_links(make(name, 0).fit(split.train), asked, "historical", lambda *_: None)
         assert np.mean(1 / ranks) == pytest.approx(figure, abs=CLOSE)
 

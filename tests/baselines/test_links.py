@@ -51,7 +51,7 @@ class Replay:
 
     def key(self, name, u, v, now):
         own, back, popular = self.link[u, v], self.link[v, u], len(self.received[v])
-        if name in ("last act", "last act, then last seen"):
+        if name in ("last act", "last act + last seen"):
             if back > own:
                 return (2, back)
             return (1, own) if own > NEVER else (0, self.target[v] if name == "last act" else self.seen[v])
@@ -64,7 +64,7 @@ class Replay:
             "own recency": (own,),
             "global recency": (self.target[v],),
             "last seen": (self.seen[v],),
-            "last seen, former targets last": (own == NEVER, self.seen[v]),
+            "last seen (former targets last)": (own == NEVER, self.seen[v]),
             "reverse recency": (back,),
             "own + reverse recency": (max(own, back),),
             "co-visitation": (self.shared(u, v),),
@@ -173,7 +173,7 @@ def choosing(repeats, seed=0):
 @pytest.mark.parametrize("repeats", [0.0, 0.9])
 def test_former_targets_are_last_where_hardly_any_pair_repeats(repeats):
     graph = choosing(repeats)
-    rule = make("last seen, former targets last", 1).fit(graph.before(graph.time[2_000]))
+    rule = make("last seen (former targets last)", 1).fit(graph.before(graph.time[2_000]))
     assert rule.former_last_ == (repeats == 0.0)
     nodes, at = np.arange(40), np.full(40, graph.time[-1])
     scores = rule.score_links(np.full(40, 50), nodes, at, graph=graph)
@@ -189,7 +189,7 @@ def test_former_targets_are_last_where_hardly_any_pair_repeats(repeats):
 
 def test_nothing_to_choose_from_leaves_former_targets_where_they_are():
     graph = random_graph()
-    assert not make("last seen, former targets last").fit(graph.before(graph.time[0])).former_last_
+    assert not make("last seen (former targets last)").fit(graph.before(graph.time[0])).former_last_
 
 
 # -- who chose the same -----------------------------------------------------------------------------------------------

@@ -137,7 +137,7 @@ class LastAct(LinkRule):
 class LastActThenSeen(LastAct):
     """Score those first whose link to src is unanswered, then those whom src linked to, then by when dst was seen."""
 
-    name = "last act, then last seen"
+    name = "last act + last seen"
 
     def _others(self, past: Past, dst: Ints, at: Days) -> Days:
         return past.last_seen(dst, at)
@@ -176,7 +176,7 @@ class LastSeenFormerLast(ChosenRule):
         former_last_: whether former targets are put last.
     """
 
-    name = "last seen, former targets last"
+    name = "last seen (former targets last)"
 
     def fit(self, graph: TemporalGraph) -> Self:
         """Choose whether former targets are put last."""
