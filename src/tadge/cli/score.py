@@ -92,7 +92,8 @@ def evaluate(
 
     The tables have a row for each: "Forecaster", "TADGE (vectors)", the baselines; plain sentences say where they lose.
     Every result is a JSON file in the folder as soon as it is there, one per protocol and seed, and one of all seeds.
-    Ctrl-C stops; --resume takes what is finished and goes on.
+    Ctrl-C stops; --resume takes what is finished and goes on. With --refresh every batch is a history of its own: cheap
+    for baselines and Forecaster, slow for the vectors of TADGE.
 
     Example: tadge evaluate edges.csv --out results/ --seeds 3
     """
