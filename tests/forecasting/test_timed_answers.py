@@ -13,6 +13,8 @@ import tadge
 from futures import other_futures
 from small import forum, rebuilt
 from tadge import ForecastConfig, Forecaster, InputError, NodeNumbers, TadgeWarning, TemporalGraph, synthetic
+from tadge.features.tables import tables_of
+from tadge.forecasting.ask_curves import act_curves
 from tadge.forecasting.waits import targets_of
 from tadge.units import dates_of_days
 
@@ -103,9 +105,6 @@ def test_surprise_is_as_of_the_instant_before():
     whole = model.surprise(graph=graph)
     until = graph.before(float(np.nextafter(graph.time[event], np.inf)))
     assert model.surprise(graph=until).iloc[event].to_dict() == whole.iloc[event].to_dict()
-    t = float(graph.time[event])
-    said = model.within(int(graph.ids[graph.src[event]]), int(graph.ids[graph.dst[event]]), 1.0, before=t, graph=graph)
-    assert model.surprise(graph=graph, days=1.0)["probability"].iloc[event] == pytest.approx(said, rel=1e-5)
 
 
 def test_surprise_splits_into_who_and_when():
@@ -114,7 +113,35 @@ def test_surprise_splits_into_who_and_when():
     assert len(table) == graph.num_events
     np.testing.assert_allclose(table["surprise"], -np.log10(table["probability"]))
     np.testing.assert_allclose(table["surprise"], table["who"] + table["when"])
-    assert (table[["who", "when"]] >= 0).all().all()
+    assert (table[["who", "when", "lately"]] >= 0).all().all()
+
+
+def test_the_halves_of_a_surprise_by_hand():
+    """who: a link to any act within a day; when: both tails of the wait since the source last acted."""
+    graph, _, model = fitted()
+    table, event = model.surprise(graph=graph), 600
+    u, t = int(graph.src[event]), float(graph.time[event])
+    day, tables = model.scales_.decay_days[1], tables_of(graph, model.scales_)
+    link = model.within(NodeNumbers(u), NodeNumbers(int(graph.dst[event])), day, before=t, graph=graph)
+    ((_, act, _),) = act_curves(model.curves_, tables, np.array([u]), np.array([np.nextafter(t, -np.inf)]))
+    assert table["who"][event] == pytest.approx(-np.log10(link / act.within(day)[0, 0]), abs=1e-4)
+    last = graph.time[(graph.src == u) & (graph.time < t)].max()
+    ((_, since, _),) = act_curves(model.curves_, tables, np.array([u]), np.array([last]))
+    sooner = since.within(min(t - last, model.horizon_))[0, 0]
+    assert table["when"][event] == pytest.approx(-np.log10(min(1.0, 2 * min(sooner, 1 - sooner))), abs=1e-4)
+
+
+def test_lately_sums_along_the_acts_of_a_source():
+    graph, _, model = fitted()
+    table, hours, usual = model.surprise(graph=graph), model.scales_.decay_days[0], model.curves_.usual
+    for event in np.flatnonzero(table["lately"] > 0)[-50:]:
+        total, last = 0.0, float(graph.time[event])
+        earlier = np.flatnonzero((graph.src == graph.src[event]) & (graph.time < graph.time[event]))
+        earlier = earlier[graph.time[earlier] > graph.time[event] - 8 * hours][-32:]
+        for act in [*earlier, event]:
+            total = max(0.0, total * np.exp((last - graph.time[act]) / hours) + table["surprise"][act] - usual)
+            last = graph.time[act]
+        assert table["lately"][event] == pytest.approx(total)
 
 
 def test_single_events_and_tables_of_later_ones():

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields
+import math
+from dataclasses import asdict, fields, replace
 from os import PathLike
 from typing import Any, Self
 
@@ -14,16 +15,16 @@ from tadge.arrays import Days, Ints, Report, Vectors
 from tadge.config import TOP, ForecastConfig
 from tadge.errors import InputError
 from tadge.features.columns import LINK_COLUMNS, NUM_SCALES, TOE_COLUMNS, columns_left_out
-from tadge.features.link_columns import LINK_WIDTH, NODE_WIDTH, link_columns
+from tadge.features.link_columns import LINK_WIDTH, link_columns
 from tadge.features.tables import Scales, tables_of
 from tadge.features.toe_columns import toe_columns
 from tadge.forecasting.ask_curves import aligned, cuts
 from tadge.forecasting.curves import NUM_BINS
-from tadge.forecasting.hazard_network import HazardNetwork
 from tadge.forecasting.learn import learn_links, learn_toe
-from tadge.forecasting.learn_curves import NUM_BANDS, CurveModels, learn_curves
+from tadge.forecasting.learn_curves import NUM_BANDS, CurveModels, act_network, learn_curves, pair_network
 from tadge.forecasting.link_scorer import LinkScorer
 from tadge.forecasting.rank_calibration import RankCalibration, calibrate_ranking
+from tadge.forecasting.surprise import usual_surprise
 from tadge.forecasting.timed_answers import TimedAnswers
 from tadge.forecasting.trees import Trees
 from tadge.forecasting.waits import targets_of
@@ -40,7 +41,7 @@ from tadge.validation import latest_from
 
 FORECASTER = "forecaster"  # the kind of its folder
 TREES = ("toe_mean", "toe_median")
-CURVES = {"pairs": (LINK_WIDTH, 1), "acts": (NODE_WIDTH, 2)}  # the networks: their columns, and curves for each row
+CURVES = {"pairs": pair_network, "acts": act_network}
 DEFAULT = ForecastConfig()
 
 
@@ -94,6 +95,7 @@ class Forecaster(TimedAnswers):
                 ranking = self._calibrated(graph, scales, seed, report)
             with bars.part("within which time") as report:
                 curves = learn_curves(graph, scales, self.config, seed, report)
+                curves = replace(curves, usual=usual_surprise(curves, graph, scales, self.config, seed))
             with bars.part("how long edges take"):
                 toe_mean, toe_median = learn_toe(graph, scales, self.config, seed)
         self._keep(graph, scales, links, toe_mean, toe_median, curves, ranking)
@@ -221,6 +223,7 @@ class Forecaster(TimedAnswers):
         ranking = [self.ranking_.slope, *self.ranking_.new]
         learned["edges"], learned["ratio"] = torch.from_numpy(self.curves_.edges), torch.from_numpy(self.curves_.ratio)
         learned["ranking"] = torch.tensor(ranking, dtype=torch.float64)
+        learned["usual"] = torch.tensor([self.curves_.usual], dtype=torch.float64)
         write_estimator(folder, FORECASTER, graph, {"learned": learned}, self.about())
 
     @classmethod
@@ -249,10 +252,13 @@ def _read_learned(
     links.load_state_dict(under("links"))
     mean, median = (Trees(**{part: value.numpy() for part, value in under(name).items()}).checked() for name in TREES)
     networks = []
-    for name, (width, count) in CURVES.items():
-        networks.append(HazardNetwork(width, config.hidden, count * NUM_BINS))
+    for name, make in CURVES.items():
+        networks.append(make(config.hidden, NUM_BINS))
         networks[-1].load_state_dict(under(name))
-    curves = CurveModels(edges, networks[0].eval(), networks[1].eval(), ratio)
+    (usual,) = tensors["usual"].tolist()
+    if not math.isfinite(usual):
+        raise ValueError("not a surprise")
+    curves = CurveModels(edges, networks[0].eval(), networks[1].eval(), ratio, usual)
     return Scales(log_unit_days, tuple(decay_days)), links.eval(), mean, median, curves, _ranking(tensors["ranking"])
 
 

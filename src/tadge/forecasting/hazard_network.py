@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 
@@ -11,24 +13,39 @@ LARGEST = 6.0  # of a bin's log hazard: by then it is certain
 
 
 class HazardNetwork(nn.Module):
-    """Give the log hazard of every bin of time, from columns."""
+    """Give the log hazard of every bin of time, from columns.
 
-    def __init__(self, width: int, hidden: int, outputs: int) -> None:
+    Args:
+        width: number of columns.
+        hidden: width of the two hidden layers.
+        outputs: number of bins.
+        rates: pairs of columns, a count and a time on log scales, whose difference is one more: events per time.
+    """
+
+    def __init__(self, width: int, hidden: int, outputs: int, rates: Sequence[tuple[int, int]]) -> None:
         super().__init__()
+        self.counts, self.times = [count for count, _ in rates], [time for _, time in rates]
+        width += len(rates)
         self.normalise = Standardise(width)
-        first, second, last = nn.Linear(width, hidden), nn.Linear(hidden, hidden), nn.Linear(hidden, outputs)
-        nn.init.zeros_(last.weight)
-        self.layers, self.last = nn.Sequential(first, nn.GELU(), second, nn.GELU()), last
+        first, second = nn.Linear(width, hidden), nn.Linear(hidden, hidden)
+        self.layers = nn.Sequential(first, nn.GELU(), second, nn.GELU())
+        self.level, self.shape = nn.Linear(hidden, 1, bias=False), nn.Linear(hidden, outputs)
+        nn.init.zeros_(self.level.weight)
+        nn.init.zeros_(self.shape.weight)
 
     @torch.no_grad()
     def begin(self, columns: Tensor, observed: Tensor, exposed: Tensor) -> None:
         """Start from the hazard of all: what was observed, (K,), to how much was exposed, (K,)."""
-        self.normalise.learn(columns)
-        self.last.bias.copy_(torch.log((observed + 0.5) / (exposed + 1.0)))
+        self.normalise.learn(self._with_rates(columns))
+        self.shape.bias.copy_(torch.log((observed + 0.5) / (exposed + 1.0)))
 
     def forward(self, columns: Tensor) -> Tensor:
         """Give log hazards, (n, F) to (n, K)."""
-        return self.last(self.layers(self.normalise(columns))).clamp(max=LARGEST)  # type: ignore[no-any-return]
+        hidden = self.layers(self.normalise(self._with_rates(columns)))
+        return (self.level(hidden) + self.shape(hidden)).clamp(max=LARGEST)  # type: ignore[no-any-return]
+
+    def _with_rates(self, columns: Tensor) -> Tensor:
+        return torch.cat([columns, columns[:, self.counts] - columns[:, self.times]], dim=1)
 
 
 def survival_loss(log_hazard: Tensor, exposed: Tensor, observed: Tensor) -> Tensor:

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from tadge.arrays import Days, Ints, Report, Vectors
 from tadge.config import ForecastConfig
-from tadge.features.columns import LINK_COLUMNS, columns_left_out
+from tadge.features.columns import LINK_COLUMNS, NODE, columns_left_out
 from tadge.features.link_columns import LINK_WIDTH, NODE_WIDTH, UNBORN, link_columns
 from tadge.features.tables import Scales, Tables, tables_of
 from tadge.forecasting.curves import bin_of, bins_of, exposure
@@ -31,6 +31,13 @@ from tadge.validation import latest_from
 
 BACK = LINK_COLUMNS.index("dst to src")
 AGE = LINK_COLUMNS.index("src: age")
+SOURCE_RATES = [(NODE.acts, NODE.age), (NODE.links_to_it, NODE.age)]
+PAIR_RATES = [
+    *SOURCE_RATES,
+    (NODE_WIDTH + NODE.links_to_it, NODE_WIDTH + NODE.age),
+    (FORTH, AGE),
+    (BACK, NODE_WIDTH + NODE.age),
+]
 SOURCES_PER_EVENT = 4  # so many sources are asked about per event of a batch: their columns are few
 FIRST_BATCHES = 4  # of four times the size: from these columns are standardised
 NUM_BANDS = 4  # parts of a curve that are calibrated apart: within an hour, a day, a week, and beyond
@@ -56,12 +63,14 @@ class CurveModels:
         pairs: the network that gives curves of pairs.
         acts: the network that gives those of sources: (2K,) until they act, and until they act on someone new.
         ratio: (NUM_KINDS, NUM_BANDS) by which hazards of pairs are multiplied, by the kind of edge.
+        usual: the median surprise of events that were learned from.
     """
 
     edges: Days
     pairs: HazardNetwork
     acts: HazardNetwork
     ratio: Days
+    usual: float = 0.0
 
 
 def learn_curves(
@@ -98,7 +107,7 @@ def learn_pairs(
         parts = _parts(graph, edges, waits.at, waits.wait, waits.weight, config)
         return Rows(torch.from_numpy(columns), *parts)
 
-    network = seeded(lambda: HazardNetwork(LINK_WIDTH, config.hidden, edges.size), seed, "pair curves")
+    network = seeded(lambda: pair_network(config.hidden, edges.size), seed, "pair curves")
     return _learn(network, batch, config, graph.num_events, config.batch_events, report)
 
 
@@ -114,7 +123,7 @@ def learn_acts(graph: TemporalGraph, scales: Scales, edges: Days, config: Foreca
         exposed, observed = (torch.cat(sides, dim=1) for sides in zip(*parts, strict=True))
         return Rows(torch.from_numpy(source_columns(tables, src, at)), exposed, observed)
 
-    network = seeded(lambda: HazardNetwork(NODE_WIDTH, config.hidden, 2 * edges.size), seed, "act curves")
+    network = seeded(lambda: act_network(config.hidden, edges.size), seed, "act curves")
     return _learn(network, batch, config, graph.num_events, SOURCES_PER_EVENT * config.batch_events, _silent)
 
 
@@ -122,6 +131,16 @@ def source_columns(tables: Tables, src: Ints, at: Days, threads: int = 1) -> Vec
     """Tell what is known of sources as of moments, (n,) each: (n, NODE_WIDTH)."""
     first = np.full(src.size, 0 if not tables.bipartite else tables.first.size - 1)
     return np.ascontiguousarray(link_columns(tables, src, first, at, threads)[:, :NODE_WIDTH])
+
+
+def pair_network(hidden: int, bins: int) -> HazardNetwork:
+    """Make the network that gives curves of pairs, from LINK_COLUMNS."""
+    return HazardNetwork(LINK_WIDTH, hidden, bins, PAIR_RATES)
+
+
+def act_network(hidden: int, bins: int) -> HazardNetwork:
+    """Make the network that gives curves of sources, from NODE_COLUMNS: until they act, and on someone new."""
+    return HazardNetwork(NODE_WIDTH, hidden, 2 * bins, SOURCE_RATES)
 
 
 def _silent(done: int, total: int) -> None:

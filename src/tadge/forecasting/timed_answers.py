@@ -19,7 +19,7 @@ from tadge.forecasting.ask_curves import UNKNOWN, act_curves, pair_curves
 from tadge.forecasting.events import events_asked
 from tadge.forecasting.learn_curves import CurveModels
 from tadge.forecasting.overdue import open_pairs, overdue_pairs
-from tadge.forecasting.surprise import surprise_of
+from tadge.forecasting.surprise import HOUR, events_before, lately, surprise_of
 from tadge.forecasting.waits import targets_of
 from tadge.graph.graph import TemporalGraph
 from tadge.graph.ids import nearest_ids
@@ -29,7 +29,6 @@ from tadge.io.frames import data_frame
 from tadge.units import Moment, date_text, dates_of_days
 
 INTERVALS = {"low_80": 0.1, "high_80": 0.9, "low_95": 0.025, "high_95": 0.975}
-DAY = 1  # which of the scales: a day, or what takes its place where all is over in days or takes ages
 STALE = 0.25  # of the span that was learned from: questions so much later are answered with a warning
 SHOWN_IDS = 3  # of those that are not known
 
@@ -153,26 +152,29 @@ class TimedAnswers(PairEstimator):
         table |= self._waits(graph, asked, found, np.full(asked.size, moment))
         return data_frame(self._with_new(graph, table, sources, src, moment, horizon) if new else table)
 
-    def surprise(self, events: Any = None, *, days: float | None = None, graph: TemporalGraph | None = None) -> Any:
+    def surprise(self, events: Any = None, *, graph: TemporalGraph | None = None) -> Any:
         """Tell how unlikely events were the instant before they came: a DataFrame with a row per event.
 
-        `surprise` is -log10 of the `probability` that src links to dst within so many days; it is the sum of `when`
-        (that src acts at all) and `who` (that it then acts on dst).
+        `surprise` is -log10 of `probability`, and the sum of two: `when`, that src acts after so short, or so long, a
+        time since it last did; and `who`, that it then acts on dst. `lately` sums what exceeds the usual surprise
+        along the acts of src within the last hours: incidents stand out in it.
 
         Args:
             events: a table of events (a DataFrame, or a TemporalGraph) or a list of (src, dst, time); by default all
                 events of the graph. Those later than the graph are learned of one after the other.
-            days: within which time an event counts as foreseen; by default a day, or less where all is over in days.
             graph: as in `within`.
         """
-        graph = self._graph(graph)
-        horizon = float(self._horizons(min(self.scales_.decay_days[DAY], self.horizon_) if days is None else days)[0])
-        graph, chosen = events_asked(graph, events)
-        src, dst, time = graph.src[chosen].astype(np.int64), graph.dst[chosen].astype(np.int64), graph.time[chosen]
-        tables = tables_of(graph, self.scales_)
-        answer = surprise_of(self.curves_, tables, self.scales_, src, dst, time, horizon, self._left_out())
+        graph, chosen = events_asked(self._graph(graph), events)
+        tables, hours = tables_of(graph, self.scales_), self.scales_.decay_days[HOUR]
+        src, dst, time = graph.src[chosen].astype(np.int64), graph.dst[chosen], graph.time[chosen]
+        every = events_before(tables, hours, chosen, src, time)
+        ends = graph.src[every].astype(np.int64), graph.dst[every].astype(np.int64)
+        answer = surprise_of(self.curves_, tables, self.scales_, *ends, graph.time[every], self._left_out())
+        run = lately(tables, hours, self.curves_.usual, every, answer.surprise, chosen, src, time)
+        place = np.searchsorted(every, chosen)
         table = {"src": graph.ids[src], "dst": graph.ids[dst], "time": _times(graph, time)}
-        return data_frame(table | answer._asdict())
+        columns = {name: column[place] for name, column in answer._asdict().items()}
+        return data_frame(table | columns | {"lately": run})
 
     def overdue(
         self,
