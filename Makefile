@@ -37,7 +37,7 @@ test: lint
 
 bench: $(VENV)/.dev
 	$(PIP) --editable '.[dev,bench]'
-	@for name in ingest walks initialise training depth forecast; do echo "== $$name"; $(BIN)/python benchmarks/$$name.py || exit 1; done
+	@for name in ingest walks initialise training depth forecast within surprise; do echo "== $$name"; $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 studies: $(VENV)/.dev
 	$(BIN)/python benchmarks/ablate.py
