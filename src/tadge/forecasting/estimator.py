@@ -20,8 +20,9 @@ from tadge.features.columns import LINK_COLUMNS, NUM_SCALES, TOE_COLUMNS, column
 from tadge.features.link_columns import LINK_WIDTH, link_columns
 from tadge.features.tables import Scales, tables_of
 from tadge.features.toe_columns import toe_columns
-from tadge.forecasting.learn import learn_links, learn_toe
+from tadge.forecasting.learn import learn_laws, learn_links, learn_toe
 from tadge.forecasting.link_scorer import LinkScorer
+from tadge.forecasting.toe_laws import ToeLaws
 from tadge.forecasting.trees import Trees
 from tadge.graph.graph import TemporalGraph
 from tadge.graph.inputs import check_kind, one_node
@@ -36,6 +37,7 @@ FORECASTER = "forecaster"  # the kind of its folder
 PAIRS_AT_ONCE = 1 << 14  # pairs answered for at once: bounds the memory
 ALIGNED_ROWS = 16  # rows are padded to a multiple: BLAS rounds leftover rows differently, so equal pairs could differ
 TREES = ("toe_mean", "toe_median")
+LAWS: tuple[Statistic, Statistic] = ("mean", "median")
 DEFAULT = ForecastConfig()
 
 
@@ -55,6 +57,8 @@ class Forecaster(PairEstimator):
         links_: the network that scores links.
         toe_mean_: trees that predict the mean of the squashed ToE.
         toe_median_: trees that predict its median.
+        mean_laws_: how ToEs are spread around what the first predict: what is left once some time has passed.
+        median_laws_: the same for the second.
     """
 
     name = "Forecaster"
@@ -83,8 +87,9 @@ class Forecaster(PairEstimator):
             with bars.part("who links to whom") as report:
                 links = learn_links(graph, scales, self.config, seed, report)
             with bars.part("how long edges take"):
-                toe_mean, toe_median = learn_toe(graph, scales, self.config, seed)
-        self._keep(graph, scales, links, toe_mean, toe_median)
+                trees = learn_toe(graph, scales, self.config, seed)
+                laws = learn_laws(graph, scales, self.config, seed, trees)
+        self._keep(graph, scales, links, trees, laws)
         return self
 
     def fit_folder(
@@ -94,7 +99,8 @@ class Forecaster(PairEstimator):
         if resume and has_folder(folder, FORECASTER):
             kept = type(self).load(folder)
             if kept.about() == self.about() and kept.graph_.fingerprint == graph.fingerprint:
-                self._keep(graph, kept.scales_, kept.links_, kept.toe_mean_, kept.toe_median_)
+                trees, laws = (kept.toe_mean_, kept.toe_median_), (kept.mean_laws_, kept.median_laws_)
+                self._keep(graph, kept.scales_, kept.links_, trees, laws)
                 return self
         with one_writer(folder):
             self.fit(graph, progress=progress)
@@ -102,10 +108,15 @@ class Forecaster(PairEstimator):
         return self
 
     def _keep(
-        self, graph: TemporalGraph, scales: Scales, links: LinkScorer, toe_mean: Trees, toe_median: Trees
+        self,
+        graph: TemporalGraph,
+        scales: Scales,
+        links: LinkScorer,
+        trees: tuple[Trees, Trees],
+        laws: tuple[ToeLaws, ToeLaws],
     ) -> None:
         self.graph_, self.scales_, self.links_ = graph, scales, links
-        self.toe_mean_, self.toe_median_ = toe_mean, toe_median
+        (self.toe_mean_, self.toe_median_), (self.mean_laws_, self.median_laws_) = trees, laws
 
     # -- answers ------------------------------------------------------------------------------------------------------
 
@@ -160,6 +171,10 @@ class Forecaster(PairEstimator):
             squashed[cut] = trees.predict(toe_columns(tables, *pairs, threads, left_out=left_out))
         return squashed
 
+    def _given_passed(self, squashed: Days, passed: Days, statistic: Statistic) -> Days:
+        laws = self.median_laws_ if statistic == "median" else self.mean_laws_
+        return laws.given_passed(squashed, passed)
+
     # -- disk ---------------------------------------------------------------------------------------------------------
 
     def about(self) -> dict[str, Any]:
@@ -174,6 +189,9 @@ class Forecaster(PairEstimator):
         for name in TREES:
             trees = getattr(self, f"{name}_")
             learned |= {f"{name}.{part.name}": torch.from_numpy(getattr(trees, part.name)) for part in fields(Trees)}
+        for name in LAWS:
+            laws = getattr(self, f"{name}_laws_")
+            learned |= {f"{name}_laws.{part}": torch.from_numpy(getattr(laws, part)) for part in ("knots", "longer")}
         write_estimator(folder, FORECASTER, graph, {"learned": learned}, self.about())
 
     @classmethod
@@ -185,7 +203,9 @@ class Forecaster(PairEstimator):
         return forecaster
 
 
-def _learned(tensors: dict[str, Tensor], config: ForecastConfig) -> tuple[Scales, LinkScorer, Trees, Trees]:
+def _learned(
+    tensors: dict[str, Tensor], config: ForecastConfig
+) -> tuple[Scales, LinkScorer, tuple[Trees, Trees], tuple[ToeLaws, ToeLaws]]:
     """Build what was learned from tensors; a ValueError, KeyError, TypeError or RuntimeError where they do not fit."""
 
     def under(name: str) -> dict[str, Tensor]:
@@ -198,7 +218,11 @@ def _learned(tensors: dict[str, Tensor], config: ForecastConfig) -> tuple[Scales
     links = LinkScorer(LINK_WIDTH, config.hidden)
     links.load_state_dict(under("links"))
     mean, median = (Trees(**{part: value.numpy() for part, value in under(name).items()}).checked() for name in TREES)
-    return Scales(log_unit_days, tuple(decay_days)), links.eval(), mean, median
+    mean_laws, median_laws = (
+        ToeLaws(**{part: value.numpy() for part, value in under(f"{name}_laws").items()}, statistic=name).checked()
+        for name in LAWS
+    )
+    return Scales(log_unit_days, tuple(decay_days)), links.eval(), (mean, median), (mean_laws, median_laws)
 
 
 def _cuts(size: int) -> Iterator[slice]:
