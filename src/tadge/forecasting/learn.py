@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numba
 import numpy as np
@@ -21,6 +22,7 @@ from tadge.features.tables import Scales, make_tables, tables_of
 from tadge.features.toe_columns import TOE_WIDTH, toe_columns
 from tadge.forecasting.link_scorer import LinkScorer
 from tadge.forecasting.toe_laws import ToeLaws
+from tadge.forecasting.tree_size import choose_leaves
 from tadge.forecasting.trees import Trees
 from tadge.graph.graph import TemporalGraph
 from tadge.graph.past import PairLists, past_of
@@ -105,7 +107,8 @@ def learn_toe(graph: TemporalGraph, scales: Scales, config: ForecastConfig, seed
         rescaled[:, left_out] = 0.0
         rows = np.concatenate([columns, rescaled]), np.concatenate([pairs.toe, toe]), np.tile(weight, 2)
     tree_seed = int(stream(seed, "trees") >> np.uint64(32))
-    mean, median = Trees.learn(*rows, config, tree_seed, ("squared_error", "absolute_error"))
+    sized = replace(config, leaves=choose_leaves(*rows, pairs.toe.size, config, tree_seed))
+    mean, median = Trees.learn(*rows, sized, tree_seed, ("squared_error", "absolute_error"))
     return mean, median
 
 
