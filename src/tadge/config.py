@@ -256,7 +256,13 @@ class ForecastConfig:
     max_pairs: int = option(65_536, "most ToEs that the trees learn from", low=1)
     trees: int = option(300, "number of boosted trees", low=1, high=100_000)
     tree_lr: float = option(0.03, "learning rate of the trees", low=1e-6, high=1.0)
-    leaves: int = option(31, "most leaves of a tree", low=2, high=100_000)
+    leaves: int | None = option(
+        None,
+        "most leaves of a tree; by default 31, or fewer where that is better on the latest fifth of few ToEs",
+        low=2,
+        high=100_000,
+        kind=int,
+    )
     leaf_samples: int = option(100, "fewest ToEs in a leaf", low=1)
     leaf_penalty: float = option(10.0, "L2 penalty on the leaves", low=0.0, high=1e12)
     tree_columns: float = option(0.3, "fraction of the columns that a split looks at", low=1e-3, high=1.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
 from tadge.arrays import Days, Ints, Vectors
@@ -13,7 +14,7 @@ from tadge.graph.chains import as_of_joining
 from tadge.graph.graph import TemporalGraph
 from tadge.graph.inputs import Moments, NodeIds, check_kind, pairs_of
 from tadge.protocols import Statistic, Unit, check_toe_question
-from tadge.units import bounded_toe, squash
+from tadge.units import squash, unsquash
 
 
 @per_graph
@@ -70,8 +71,9 @@ class PairEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     ) -> Days:
         """Predict how long it takes until src links to dst, (n,), counted from when dst last joined.
 
-        It supposes that the link comes. It is the prediction that could be made when dst joined, but never less than
-        the time that has passed since; what else happened in that time is not looked at.
+        It supposes that the link comes. The Forecaster gives what could be predicted when dst joined, given that the
+        time that has passed since was not enough: so it grows with that time, and is never less. What else happened in
+        that time is not looked at. TADGE gives the larger of that prediction and the time that has passed.
 
         Args:
             src: ids; one stands for all.
@@ -87,8 +89,9 @@ class PairEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         graph = self._graph(graph)
         sources, targets, moments = pairs_of(graph, src, dst, at, before)
         joined, passed = as_of_joining(graph, targets, moments)
-        squashed = self._predict(graph, sources, targets, joined, statistic)
-        return bounded_toe(squashed, passed, largest_toe(self.graph_), unit)
+        squashed = np.clip(self._predict(graph, sources, targets, joined, statistic), 0.0, largest_toe(self.graph_))
+        squashed = self._given_passed(squashed, squash(passed), statistic)
+        return squashed if unit == "squashed" else unsquash(squashed)
 
     @abstractmethod
     def _score(self, graph: TemporalGraph, src: Ints, dst: Ints, at: Days) -> Vectors:
@@ -97,6 +100,10 @@ class PairEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     @abstractmethod
     def _predict(self, graph: TemporalGraph, src: Ints, dst: Ints, at: Days, statistic: Statistic) -> Days:
         """Predict squashed ToEs of pairs of node numbers, (n,), as of when dst joined."""
+
+    def _given_passed(self, squashed: Days, passed: Days, statistic: Statistic) -> Days:
+        """Turn predictions as of when dst joined, (n,), into those given what has passed, (n,) squashed, both."""
+        return np.maximum(squashed, passed)
 
     def _graph(self, graph: TemporalGraph | None = None) -> TemporalGraph:
         """Give the graph that a question is about: the estimator's own by default."""

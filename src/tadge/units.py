@@ -128,18 +128,3 @@ def squash(toe: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 def unsquash(squashed: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Map squashed values, any shape, back to days; what is not in [0, 1) is brought to its edge first."""
     return np.tan(np.clip(squashed, 0.0, np.nextafter(1.0, 0.0)) * (np.pi / 2))
-
-
-def bounded_toe(
-    squashed: npt.NDArray[np.float64], passed: npt.NDArray[np.float64], largest: float, unit: str
-) -> npt.NDArray[np.float64]:
-    """Bound predictions of squashed ToE, (n,), and give them in a unit, "days" or "squashed".
-
-    Args:
-        squashed: (n,) predictions.
-        passed: (n,) days that have passed already: no prediction is below.
-        largest: squashed, the largest ToE that was learned from: no prediction is above, unless more has passed.
-        unit: of the answer.
-    """
-    bounded = np.maximum(np.clip(squashed, 0.0, largest), squash(passed))
-    return bounded if unit == "squashed" else unsquash(bounded)

@@ -94,8 +94,14 @@ def test_answers_are_those_of_the_parts(kind):
     columns = toe_columns(tables, src, dst, joined)
     largest = 2 * np.arctan(train.toe_values().max(initial=0.0)) / np.pi
     passed = 2 * np.arctan(at - joined) / np.pi
-    for trees, squashed in ((model.toe_mean_, found[1]), (model.toe_median_, found[2])):
-        np.testing.assert_allclose(squashed, np.maximum(np.clip(trees.predict(columns), 0, largest), passed))
+    for trees, laws, squashed in (
+        (model.toe_mean_, model.mean_laws_, found[1]),
+        (model.toe_median_, model.median_laws_, found[2]),
+    ):
+        guess = np.clip(trees.predict(columns), 0, largest)
+        np.testing.assert_allclose(squashed, laws.given_passed(guess, passed))
+        assert (squashed >= passed).all()
+        assert np.array_equal(squashed[passed == 0], guess[passed == 0])
 
 
 def test_unit_and_statistic_are_two_switches():
@@ -142,8 +148,8 @@ def test_before_leaves_out_what_happens_at_that_moment():
         model.score_links(*pairs, time, before=time, graph=graph)
 
 
-def test_a_prediction_of_toe_stays_until_dst_joins_again():
-    """It is of the time since dst joined, and no less than has passed; what happened since then is not looked at."""
+def test_a_prediction_of_toe_grows_until_dst_joins_again():
+    """It is of the time since dst joined, and more than has passed; what happened since then is not looked at."""
     _, graph, model = known("directed")
     src, dst = random_ends(graph, 200, np.random.default_rng(1))
     seen = np.array([graph.tov(NodeNumbers(node)).size > 0 for node in dst])
@@ -153,10 +159,35 @@ def test_a_prediction_of_toe_stays_until_dst_joins_again():
     again = np.array([tov[(tov.size + 1) // 2] if tov.size > 1 else np.inf for tov in times])
     until = np.minimum(np.nextafter(again, -np.inf), graph.time[-1] + 300)
     src, dst = NodeNumbers(src), NodeNumbers(dst)
-    expected = model.predict_toe(src, dst, joined)
-    for share in (0.3, 1.0):
-        at = np.minimum(until, joined + share * (until - joined))
-        np.testing.assert_allclose(model.predict_toe(src, dst, at), np.maximum(expected, at - joined))
+    for statistic in ("mean", "median"):
+        before = model.predict_toe(src, dst, joined, statistic=statistic)
+        np.testing.assert_allclose(model.predict_toe(src, dst, joined + 1e-9, statistic=statistic), before, atol=1e-6)
+        for share in (0.3, 1.0):
+            at = np.minimum(until, joined + share * (until - joined))
+            now = model.predict_toe(src, dst, at, statistic=statistic)
+            assert (now > at - joined).all()
+            assert (now >= before * (1 - 1e-9)).all()
+            before = now
+
+
+def test_who_has_not_answered_soon_answers_late():
+    """Half of all answer after 0.1 days, half after 5, and nobody can tell who: those that are left are late."""
+    rng, events = np.random.default_rng(0), []
+    for number in range(500):
+        src, dst = rng.choice(20, 2, replace=False)
+        events += [(src, dst, 20.0 * number), (dst, src, 20.0 * number + rng.choice([0.1, 5.0]))]
+    graph = TemporalGraph.from_arrays(*zip(*events, strict=True), unit="days", ids=range(20))
+    model = Forecaster(ForecastConfig(steps=1, leaf_samples=200)).fit(graph.before(20.0 * 450), progress=False)
+    opening = slice(900, None, 2)
+    pairs = graph.dst[opening], graph.src[opening], graph.time[opening]
+    late = 2 * np.arctan(5.0) / np.pi
+    both = (2 * np.arctan(0.1) / np.pi + late) / 2
+    options = {"graph": graph, "unit": "squashed", "statistic": "mean"}
+    assert model.predict_toe(*pairs, **options).mean() == pytest.approx(both, abs=0.05)
+    for statistic in ("mean", "median"):
+        for passed in (0.2, 1.0, 4.0):
+            answers = model.predict_toe(*pairs[:2], pairs[2] + passed, **(options | {"statistic": statistic}))
+            assert np.mean(np.abs(answers - late) < 0.03) > 0.9
 
 
 def test_forecasts_beat_what_knows_nothing():
@@ -445,6 +476,9 @@ DAMAGES = {
     "trees of fractions": put(toe_mean__column=torch.zeros(2)),
     "deep trees": put(toe_median__column=torch.zeros(2, 2, dtype=torch.int64)),
     "trees that go round": lambda tensors: tensors["toe_mean.left"].zero_(),
+    "no laws": lambda tensors: [tensors.pop(name) for name in list(tensors) if name.startswith("median_laws")],
+    "no knots": lambda tensors: tensors.pop("mean_laws.knots"),
+    "laws of zeros": put(mean_laws__longer=torch.zeros(3, 3, dtype=torch.float64)),
     "halves": put(toe_median__value=torch.zeros(2, dtype=torch.bfloat16)),
 }
 

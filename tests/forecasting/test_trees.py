@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -57,7 +58,7 @@ def settings_of(config):
 def test_predictions_are_those_of_scikit_learn(n, leaf, loss):
     from sklearn.ensemble import HistGradientBoostingRegressor
 
-    config = ForecastConfig(trees=40, leaf_samples=leaf)
+    config = ForecastConfig(trees=40, leaves=31, leaf_samples=leaf)
     columns, target, weight = some(n, width=8)
     options = {"early_stopping": False, "random_state": 5, "loss": loss} | settings_of(config)
     model = HistGradientBoostingRegressor(**options)
@@ -104,6 +105,17 @@ def test_the_private_layout_of_scikit_learn_is_the_one_that_is_copied():
     assert (inner["left"] > 0).all(), reason
     rows = columns[:, inner["feature_idx"][0]] <= inner["num_threshold"][0]  # the root goes left up to its threshold
     assert rows.sum() == nodes["count"][inner["left"][0]], reason
+
+
+@pytest.mark.parametrize("leaves", [2, 5, 31, None])
+def test_trees_tell_how_large_they_are(leaves):
+    """Where there is enough to split they are as large as they may be; by default that is 31."""
+    columns, target, weight = some(2000, width=8)
+    trees = Trees.learn(columns, target, weight, ForecastConfig(trees=5, leaves=leaves, leaf_samples=5), 0)[0]
+    ends = np.append(trees.start, trees.column.size)
+    assert trees.leaves == max(np.sum(trees.column[a:b] < 0) for a, b in pairwise(ends))
+    assert trees.leaves == (leaves or 31)
+    assert Trees.none().leaves == 0
 
 
 def test_weights_count():

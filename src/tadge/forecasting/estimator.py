@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from os import PathLike
 from typing import Any, Self
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from tadge.arrays import Days, Ints, Report, Vectors
 from tadge.config import TOP, ForecastConfig
 from tadge.errors import InputError
-from tadge.features.columns import LINK_COLUMNS, NUM_SCALES, TOE_COLUMNS, columns_left_out
-from tadge.features.link_columns import LINK_WIDTH, link_columns
+from tadge.features.columns import LINK_COLUMNS, TOE_COLUMNS, columns_left_out
+from tadge.features.link_columns import link_columns
 from tadge.features.tables import Scales, tables_of
 from tadge.features.toe_columns import toe_columns
 from tadge.forecasting.ask_curves import aligned, cuts
-from tadge.forecasting.curves import NUM_BINS
-from tadge.forecasting.learn import learn_links, learn_toe
-from tadge.forecasting.learn_curves import NUM_BANDS, CurveModels, act_network, learn_curves, pair_network
+from tadge.forecasting.learn import learn_laws, learn_links, learn_toe
+from tadge.forecasting.learn_curves import learn_curves
+from tadge.forecasting.learned import Learned, from_tensors, to_tensors
 from tadge.forecasting.link_scorer import LinkScorer
 from tadge.forecasting.rank_calibration import RankCalibration, calibrate_ranking
 from tadge.forecasting.surprise import usual_surprise
 from tadge.forecasting.timed_answers import TimedAnswers
+from tadge.forecasting.toe_laws import ToeLaws
 from tadge.forecasting.trees import Trees
 from tadge.forecasting.waits import targets_of
 from tadge.graph.graph import TemporalGraph
 from tadge.graph.inputs import check_kind, moments_of, one_node
-from tadge.graph.past import NUM_KINDS, past_of
+from tadge.graph.past import past_of
 from tadge.progress import Bars
 from tadge.protocols import Statistic
 from tadge.seeding import check_seed
@@ -40,8 +39,6 @@ from tadge.units import Moment
 from tadge.validation import latest_from
 
 FORECASTER = "forecaster"  # the kind of its folder
-TREES = ("toe_mean", "toe_median")
-CURVES = {"pairs": pair_network, "acts": act_network}
 DEFAULT = ForecastConfig()
 
 
@@ -61,10 +58,19 @@ class Forecaster(TimedAnswers):
         links_: the network that scores links.
         toe_mean_: trees that predict the mean of the squashed ToE.
         toe_median_: trees that predict its median.
+        mean_laws_: how ToEs are spread around what the first predict: what is left once some time has passed.
+        median_laws_: the same for the second.
         curves_: the networks that give curves, and their calibration.
         ranking_: how scores become the probabilities of `rank`.
         horizon_: the longest time, in days, that `within` can be asked about.
     """
+
+    links_: LinkScorer
+    ranking_: RankCalibration
+    toe_mean_: Trees
+    toe_median_: Trees
+    mean_laws_: ToeLaws
+    median_laws_: ToeLaws
 
     name = "Forecaster"
 
@@ -97,8 +103,9 @@ class Forecaster(TimedAnswers):
                 curves = learn_curves(graph, scales, self.config, seed, report)
                 curves = replace(curves, usual=usual_surprise(curves, graph, scales, self.config, seed))
             with bars.part("how long edges take"):
-                toe_mean, toe_median = learn_toe(graph, scales, self.config, seed)
-        self._keep(graph, scales, links, toe_mean, toe_median, curves, ranking)
+                trees = learn_toe(graph, scales, self.config, seed)
+                laws = learn_laws(graph, scales, self.config, seed, trees)
+        self._keep(graph, Learned(scales, links, ranking, curves, *trees, *laws))
         return self
 
     def _calibrated(self, graph: TemporalGraph, scales: Scales, seed: int, report: Report) -> RankCalibration:
@@ -117,29 +124,20 @@ class Forecaster(TimedAnswers):
         if resume and has_folder(folder, FORECASTER):
             kept = type(self).load(folder)
             if kept.about() == self.about() and kept.graph_.fingerprint == graph.fingerprint:
-                self._keep(graph, *kept._learned())
+                self._keep(graph, kept._learned())
                 return self
         with one_writer(folder):
             self.fit(graph, progress=progress)
             self.save(folder)
         return self
 
-    def _keep(
-        self,
-        graph: TemporalGraph,
-        scales: Scales,
-        links: LinkScorer,
-        toe_mean: Trees,
-        toe_median: Trees,
-        curves: CurveModels,
-        ranking: RankCalibration,
-    ) -> None:
-        self.graph_, self.scales_, self.links_ = graph, scales, links
-        self.toe_mean_, self.toe_median_ = toe_mean, toe_median
-        self.curves_, self.ranking_ = curves, ranking
+    def _keep(self, graph: TemporalGraph, learned: Learned) -> None:
+        self.graph_ = graph
+        for name, value in learned._asdict().items():
+            setattr(self, f"{name}_", value)
 
-    def _learned(self) -> tuple[Scales, LinkScorer, Trees, Trees, CurveModels, RankCalibration]:
-        return self.scales_, self.links_, self.toe_mean_, self.toe_median_, self.curves_, self.ranking_
+    def _learned(self) -> Learned:
+        return Learned(*(getattr(self, f"{name}_") for name in Learned._fields))
 
     # -- answers ------------------------------------------------------------------------------------------------------
 
@@ -204,6 +202,10 @@ class Forecaster(TimedAnswers):
             squashed[cut] = trees.predict(toe_columns(tables, *pairs, threads, left_out=left_out))
         return squashed
 
+    def _given_passed(self, squashed: Days, passed: Days, statistic: Statistic) -> Days:
+        laws = self.median_laws_ if statistic == "median" else self.mean_laws_
+        return laws.given_passed(squashed, passed)
+
     # -- disk ---------------------------------------------------------------------------------------------------------
 
     def about(self) -> dict[str, Any]:
@@ -213,67 +215,12 @@ class Forecaster(TimedAnswers):
     def save(self, folder: str | PathLike[str]) -> None:
         """Write the Forecaster into a folder, beside a TADGE where there is one: safetensors and JSON."""
         graph = self._graph()
-        learned = {"scales": torch.tensor([self.scales_.log_unit_days, *self.scales_.decay_days], dtype=torch.float64)}
-        learned |= {f"links.{key}": value for key, value in self.links_.state_dict().items()}
-        for name in TREES:
-            trees = getattr(self, f"{name}_")
-            learned |= {f"{name}.{part.name}": torch.from_numpy(getattr(trees, part.name)) for part in fields(Trees)}
-        for name in CURVES:
-            learned |= {f"{name}.{key}": value for key, value in getattr(self.curves_, name).state_dict().items()}
-        ranking = [self.ranking_.slope, *self.ranking_.new]
-        learned["edges"], learned["ratio"] = torch.from_numpy(self.curves_.edges), torch.from_numpy(self.curves_.ratio)
-        learned["ranking"] = torch.tensor(ranking, dtype=torch.float64)
-        learned["usual"] = torch.tensor([self.curves_.usual], dtype=torch.float64)
-        write_estimator(folder, FORECASTER, graph, {"learned": learned}, self.about())
+        write_estimator(folder, FORECASTER, graph, {"learned": to_tensors(self._learned())}, self.about())
 
     @classmethod
     def load(cls, folder: str | PathLike[str]) -> Self:
         """Read a Forecaster that `save` wrote; nothing in the folder is executed."""
         with estimator_parts(folder, FORECASTER) as (graph, parts, meta):
             forecaster = cls(ForecastConfig(**meta["forecast"]), check_seed(meta["seed"]))
-            forecaster._keep(graph, *_read_learned(parts["learned"], forecaster.config))
+            forecaster._keep(graph, from_tensors(parts["learned"], forecaster.config))
         return forecaster
-
-
-def _read_learned(
-    tensors: dict[str, Tensor], config: ForecastConfig
-) -> tuple[Scales, LinkScorer, Trees, Trees, CurveModels, RankCalibration]:
-    """Build what was learned from tensors; a ValueError, KeyError, TypeError or RuntimeError where they do not fit."""
-
-    def under(name: str) -> dict[str, Tensor]:
-        return {key.partition(".")[2]: value for key, value in tensors.items() if key.startswith(f"{name}.")}
-
-    log_unit_days, *decay_days = _positive(tensors["scales"], (1 + NUM_SCALES,)).tolist()
-    edges = _positive(tensors["edges"], (NUM_BINS,)).numpy()
-    if not (np.diff(edges) > 0).all():
-        raise ValueError("not bins of time")
-    ratio = _positive(tensors["ratio"], (NUM_KINDS, NUM_BANDS)).numpy()
-    links = LinkScorer(LINK_WIDTH, config.hidden)
-    links.load_state_dict(under("links"))
-    mean, median = (Trees(**{part: value.numpy() for part, value in under(name).items()}).checked() for name in TREES)
-    networks = []
-    for name, make in CURVES.items():
-        networks.append(make(config.hidden, NUM_BINS))
-        networks[-1].load_state_dict(under(name))
-    (usual,) = tensors["usual"].tolist()
-    if not math.isfinite(usual):
-        raise ValueError("not a surprise")
-    curves = CurveModels(edges, networks[0].eval(), networks[1].eval(), ratio, usual)
-    return Scales(log_unit_days, tuple(decay_days)), links.eval(), mean, median, curves, _ranking(tensors["ranking"])
-
-
-def _ranking(values: Tensor) -> RankCalibration:
-    slope, joined, unseen = values.tolist()
-    if not (slope > 0 and 0.0 <= joined <= 1.0 and 0.0 <= unseen <= 1.0):
-        raise ValueError("not a calibration")
-    return RankCalibration(slope, (joined, unseen))
-
-
-def _positive(values: Tensor, shape: tuple[int, ...]) -> Tensor:
-    if (
-        values.shape != shape
-        or values.dtype != torch.float64
-        or not bool((torch.isfinite(values) & (values > 0)).all())
-    ):
-        raise ValueError("not positive numbers")
-    return values

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numba
 import numpy as np
@@ -20,6 +21,8 @@ from tadge.features.pairs import Pairs, timed_pairs
 from tadge.features.tables import Scales, make_tables, tables_of
 from tadge.features.toe_columns import TOE_WIDTH, toe_columns
 from tadge.forecasting.link_scorer import LinkScorer
+from tadge.forecasting.toe_laws import ToeLaws
+from tadge.forecasting.tree_size import choose_leaves
 from tadge.forecasting.trees import Trees
 from tadge.graph.graph import TemporalGraph
 from tadge.graph.past import PairLists, past_of
@@ -97,15 +100,30 @@ def learn_toe(graph: TemporalGraph, scales: Scales, config: ForecastConfig, seed
         return Trees.none(), Trees.none()
     left_out = columns_left_out(config.without, TOE_COLUMNS)
     columns = toe_columns(tables_of(graph, scales), pairs.src, pairs.dst, pairs.at, left_out=left_out)
-    weight = np.exp(np.arange(1 - pairs.toe.size, 1) / (config.recency * pairs.toe.size))
+    weight = _later_weigh_more(pairs.toe.size, config)
     rows = columns, pairs.toe, weight
     if config.rescale and graph.num_moments > FEW_MOMENTS:
         rescaled, toe = rescaled_columns(graph, scales, pairs, seed)
         rescaled[:, left_out] = 0.0
         rows = np.concatenate([columns, rescaled]), np.concatenate([pairs.toe, toe]), np.tile(weight, 2)
     tree_seed = int(stream(seed, "trees") >> np.uint64(32))
-    mean, median = Trees.learn(*rows, config, tree_seed, ("squared_error", "absolute_error"))
+    sized = replace(config, leaves=choose_leaves(*rows, pairs.toe.size, config, tree_seed))
+    mean, median = Trees.learn(*rows, sized, tree_seed, ("squared_error", "absolute_error"))
     return mean, median
+
+
+def learn_laws(
+    graph: TemporalGraph, scales: Scales, config: ForecastConfig, seed: int, trees: tuple[Trees, Trees]
+) -> tuple[ToeLaws, ToeLaws]:
+    """Learn how ToEs are spread for which trees predict about the same, in the mean, and by the median."""
+    pairs = timed_pairs(graph, config.max_pairs, seed)
+    left_out = columns_left_out(config.without, TOE_COLUMNS)
+    columns = toe_columns(tables_of(graph, scales), pairs.src, pairs.dst, pairs.at, left_out=left_out)
+    weight, (mean, median) = _later_weigh_more(pairs.toe.size, config), trees
+    return (
+        ToeLaws.learn(mean.predict(columns), pairs.toe, weight, "mean"),
+        ToeLaws.learn(median.predict(columns), pairs.toe, weight, "median"),
+    )
 
 
 def rescaled_columns(graph: TemporalGraph, scales: Scales, pairs: Pairs, seed: int) -> tuple[Vectors, Days]:
@@ -141,6 +159,11 @@ def adamw_steps(head: nn.Module, config: ForecastConfig, steps: int, report: Rep
         nn.utils.clip_grad_norm_(head.parameters(), 1.0)
         optimiser.step()
         report(step + 1, steps)
+
+
+def _later_weigh_more(size: int, config: ForecastConfig) -> Days:
+    """Weigh ToEs in order of time, (size,): the last has weight 1."""
+    return np.exp(np.arange(1 - size, 1) / (config.recency * max(size, 1)))
 
 
 def _later_more_often(rng: np.random.Generator, size: int, count: int, config: ForecastConfig) -> Ints:

@@ -17,6 +17,7 @@ from tadge.config import ForecastConfig
 from tadge.features.toe_columns import TOE_WIDTH
 
 BINS = 255  # at most, of the values of a column
+MOST_LEAVES = 31  # of a tree, where a config does not say
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +72,7 @@ class Trees:
         settings = {
             "max_iter": config.trees,
             "learning_rate": config.tree_lr,
-            "max_leaf_nodes": config.leaves,
+            "max_leaf_nodes": config.leaves or MOST_LEAVES,
             "min_samples_leaf": config.leaf_samples,
             "l2_regularization": config.leaf_penalty,
             "max_features": config.tree_columns,
@@ -97,6 +98,12 @@ class Trees:
         for node in np.flatnonzero(~leaf):
             threshold[node] = edges[column[node]][int(every["num_threshold"][node])]
         return cls(base, start, column, threshold, left, right, every["value"].copy())
+
+    @property
+    def leaves(self) -> int:
+        """Count the leaves of the tree that has most; 0 without trees."""
+        sizes = np.diff(np.append(self.start, self.column.size))
+        return int((sizes.max(initial=-1) + 1) // 2)
 
     def checked(self) -> Trees:
         """Return these trees; a ValueError where they would lead astray: what is read from a file may be anything."""
