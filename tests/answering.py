@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tadge.arrays import NodeNumbers
 from tadge.units import squash, unsquash
 
 
@@ -24,7 +25,8 @@ class Oracle:
         days = np.empty(src.size)
         for k, (u, v, moment) in enumerate(zip(src, dst, at, strict=True)):
             own = np.flatnonzero((graph.src == u) & (graph.dst == v) & (graph.time > moment))
-            days[k] = graph.time[own[0]] - moment
+            joined = graph.tov(NodeNumbers(v))
+            days[k] = graph.time[own[0]] - joined[joined <= moment].max()
         return squash(days) if unit == "squashed" else days
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from tadge.baselines import BASELINES, make
 from tadge.protocols import Method
-from tadge.validation import latest_from, mean_reciprocal_rank, smallest_error
+from tadge.validation import latest_from, mean_ranks, mean_reciprocal_rank, smallest_error
 
 
 def test_the_latest_fifth_begins_after_four():
@@ -18,6 +18,16 @@ def test_the_smallest_error_is_found_and_of_equals_the_first():
     target = np.array([1.0, 2.0])
     predictions = (np.array(values) for values in ([0.0, 0.0], [1.0, 2.5], [1.5, 2.0], [9.0, 9.0]))
     assert smallest_error(predictions, target) == 1
+
+
+@pytest.mark.parametrize("fraction", [0.0, 0.5, 1.0])
+def test_ranks_among_those_that_count(fraction):
+    rng = np.random.default_rng(0)
+    scores, counts = rng.integers(0, 4, (50, 8)).astype(float), rng.random((50, 8)) < fraction
+    scores[0, :2] = -np.inf
+    for rank, row, among in zip(mean_ranks(scores, counts), scores, counts, strict=True):
+        others = [other for other, one in zip(row[1:], among[1:], strict=True) if one]
+        assert rank == 1 + sum(other > row[0] for other in others) + sum(other == row[0] for other in others) / 2
 
 
 def test_ties_share_the_mean_rank():

@@ -134,6 +134,8 @@ LEVEL = Option(
 )
 LEAST = Option("least", float, 0.5, "pairs whose link was less likely to come at all are left out", low=0.0, high=1.0)
 MAX_LINKS = Option("max_links", int, 20_000, "most links asked about, drawn by the seed; 0: all", low=0)
+REFRESH = Option("refresh", int, 1, "links: test events between two updates of what is known; 1: none is missed", low=1)
+ORIGINS = Option("origins", int, 1, "test periods, one after the other, each learned for anew; 1: the last 15%", low=1)
 AGAINST = ("random", "historical")  # kinds of negatives that true links are ranked against
 CUTS = Option("cuts", int, 100, "moments at which the future is cut off", low=1)
 QUERIES = Option("queries", int, 64, "questions at each of them", low=1)

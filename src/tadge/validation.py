@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tadge.arrays import Days
+from tadge.arrays import Days, Flags
 from tadge.errors import InputError
 
 LATEST_FRACTION = 0.2  # of what is learned from: its latest part, on which settings are chosen
@@ -24,18 +24,20 @@ def smallest_error(predictions: Iterable[Days], target: Days) -> int:
     return int(np.argmin([np.mean((prediction - target) ** 2) for prediction in predictions]))
 
 
-def mean_ranks(scores: npt.NDArray[Any]) -> Days:
+def mean_ranks(scores: npt.NDArray[Any], counts: Flags | None = None) -> Days:
     """Rank the true answer, in column 0, among all, (Q, 1 + K), as (Q,); the highest score has rank 1.
 
     Equal scores share the mean of the best and the worst rank they could have.
 
     Args:
         scores: (Q, 1 + K); -inf is allowed, NaN is not.
+        counts: (Q, 1 + K) which of the others count; all by default.
     """
     if np.isnan(scores).any():
         raise InputError("a score is not a number", expected="numbers, or -inf", found="NaN", where="scores")
     true, negatives = scores[:, :1], scores[:, 1:]
-    above, equal = np.count_nonzero(negatives > true, axis=1), np.count_nonzero(negatives == true, axis=1)
+    among = np.True_ if counts is None else counts[:, 1:]
+    above, equal = (np.count_nonzero(which & among, axis=1) for which in (negatives > true, negatives == true))
     return 1.0 + above + equal / 2  # type: ignore[no-any-return]
 
 

@@ -17,7 +17,8 @@ from tadge.graph import TemporalGraph
 NAMES = (
     *("mean", "median", "node mean", "additive", "reciprocity", "boosted trees"),
     *("EdgeBank", "popularity", "own recency", "global recency", "last seen"),
-    *("reverse recency", "reverse + popularity", "last act", "own recency + decayed popularity"),
+    *("last seen (former targets last)", "reverse recency", "own + reverse recency", "reverse + popularity"),
+    *("last act", "last act + last seen", "own recency + decayed popularity", "co-visitation"),
     *("majority", "degree + age", "DeepWalk"),
 )
 
@@ -28,6 +29,7 @@ def test_they_have_names():
         assert make(name, 7).name == name
         assert make(name, 7).seed == 7
     assert make(" edgebank").name == "EdgeBank"
+    assert not any("," in name for name in NAMES)  # the command line takes names with commas between them
 
 
 def test_an_unknown_name():

@@ -11,6 +11,8 @@ import tadge
 from tadge import datasets
 from tadge.baselines import make
 from tadge.errors import DatasetError
+from tadge.evaluation.questions import link_questions
+from tadge.evaluation.tasks import rank_links
 from tadge.features.pairs import timed_pairs
 
 CLOSE = 0.005
@@ -93,6 +95,7 @@ LINKS = {
         "reverse + popularity": 0.458,
         "last act": 0.571,
         "last seen": 0.605,
+        "last seen (former targets last)": 0.616,
     },
     "college-msg": {
         "popularity": 0.182,
@@ -102,7 +105,9 @@ LINKS = {
         "reverse recency": 0.772,
         "reverse + popularity": 0.623,
         "last act": 0.798,
+        "last act + last seen": 0.800,
         "last seen": 0.587,
+        "last seen (former targets last)": 0.587,
     },
 }
 
@@ -122,6 +127,35 @@ def test_links(data, load):
         scores = make(name, 0).fit(split.train).score_links(src, dst.ravel(), at, graph=graph)
         ranks = reciprocal_ranks(scores.reshape(dst.shape), np.zeros(asked.size, np.int64))
         assert ranks.mean() == pytest.approx(figure, abs=CLOSE), name
+
+
+def test_former_targets_among_former_targets(load):
+    """Nobody rates anybody twice: to put former targets last is worth more than all else."""
+    graph = load("bitcoin-otc")
+    split = tadge.split_by_time(graph)
+    asked = link_questions(graph, split.test_from, np.inf, 0, 0)
+    for name, figure in (("last seen", 0.445), ("last seen (former targets last)", 0.740)):
+        ranks = rank_links(make(name, 0).fit(split.train), asked, "historical", lambda *_: None)
+        assert np.mean(1 / ranks) == pytest.approx(figure, abs=CLOSE)
+
+
+@pytest.mark.parametrize(
+    ("name", "refresh", "figure"),
+    [
+        ("own recency + decayed popularity", 1, 0.8216),
+        ("own recency + decayed popularity", 20, 0.7881),
+        ("own recency + decayed popularity", 200, 0.7304),
+        ("EdgeBank", 200, 0.4947),  # as on TGB's board
+    ],
+)
+def test_what_old_memory_costs_on_wikipedia(name, refresh, figure, load):
+    """As above, but what is known is renewed after so many edits, as in TGB's own loop of batches."""
+    graph = load("jodie-wikipedia")
+    split = tadge.split_by_time(graph)
+    asked = link_questions(graph, split.test_from, np.inf, 0, 0, refresh)
+    assert len(asked) == 23_621
+    ranks = rank_links(make(name, 0).fit(graph.before(split.test_from)), asked, "all", lambda *_: None)
+    assert np.mean(1 / ranks) == pytest.approx(figure, abs=0.0005)
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from tadge.validation import mean_reciprocal_rank
 
 NEVER = -math.inf
 DAYS = 2.5
+SUMS = ("own recency + decayed popularity", "co-visitation")
 
 
 class Replay:
@@ -29,19 +30,31 @@ class Replay:
         self.target = defaultdict(lambda: NEVER)
         self.seen = defaultdict(lambda: NEVER)
         self.received = defaultdict(list)
+        self.targets, self.sources = defaultdict(list), defaultdict(list)
 
     def happen(self, u, v, t):
         for one, other in [(u, v)] if self.directed or u == v else [(u, v), (v, u)]:
             self.link[one, other] = self.target[other] = t
             self.received[other].append(t)
+            self.targets[one].append(other)
+            self.sources[other].append(one)
         self.seen[u] = self.seen[v] = t
+
+    def shared(self, u, v):
+        """Count who chose the same, with the latest of a list as 1, the one before as 1/2, and so on."""
+        found = 0.0
+        for i, item in enumerate(self.targets[u][:-17:-1], 1):
+            for j, person in enumerate(self.sources[item][:-17:-1], 1):
+                for k, other in enumerate(self.targets[person][:-17:-1], 1):
+                    found += (other == v) / (i * j * k)
+        return found
 
     def key(self, name, u, v, now):
         own, back, popular = self.link[u, v], self.link[v, u], len(self.received[v])
-        if name == "last act":
+        if name in ("last act", "last act + last seen"):
             if back > own:
                 return (2, back)
-            return (1, own) if own > NEVER else (0, self.target[v])
+            return (1, own) if own > NEVER else (0, self.target[v] if name == "last act" else self.seen[v])
         if name == "own recency + decayed popularity":
             faded = sum(math.exp((t - now) / DAYS) for t in self.received[v])
             return (1, own) if own > NEVER else (0, faded)
@@ -51,7 +64,10 @@ class Replay:
             "own recency": (own,),
             "global recency": (self.target[v],),
             "last seen": (self.seen[v],),
+            "last seen (former targets last)": (own == NEVER, self.seen[v]),
             "reverse recency": (back,),
+            "own + reverse recency": (max(own, back),),
+            "co-visitation": (self.shared(u, v),),
             "reverse + popularity": (back > NEVER, popular),
         }[name]
 
@@ -60,7 +76,7 @@ RULES = [name for name, each in BASELINES.items() if issubclass(each, LinkRule)]
 
 
 def test_all_rules_are_replayed():
-    assert len(RULES) == 9
+    assert len(RULES) == 13
     for name in RULES:
         Replay(True).key(name, 0, 1, 2.0)
 
@@ -71,6 +87,8 @@ def test_a_rule_orders_targets_as_the_replay_does(name, graph):
     rule, replay = make(name).fit(graph), Replay(graph.directed)
     if hasattr(rule, "days_"):
         rule.days_ = DAYS
+    if hasattr(rule, "former_last_"):
+        rule.former_last_ = True
     nodes = np.arange(graph.num_nodes)
     rows = list(zip(graph.src.tolist(), graph.dst.tolist(), graph.time.tolist(), strict=True))
     for t in sorted(set(graph.time.tolist())):
@@ -80,7 +98,7 @@ def test_a_rule_orders_targets_as_the_replay_does(name, graph):
             keys = [replay.key(name, u, v, now) for v in range(graph.num_nodes)]
             for a in nodes:
                 for b in nodes:
-                    if hasattr(rule, "days_") and abs(scores[a] - scores[b]) < 1e-8:
+                    if name in SUMS and abs(scores[a] - scores[b]) < 1e-8:
                         continue  # sums of another order may differ in their last digits
                     assert (scores[a] > scores[b]) == (keys[a] > keys[b])
             assert np.isfinite(scores).all()
@@ -135,3 +153,65 @@ def test_too_little_to_choose_from():
 def test_ties_share_the_mean_rank():
     scores = np.array([[1.0, 1.0, 1.0], [2.0, 1.0, 0.0], [0.0, 1.0, 0.0]])
     assert mean_reciprocal_rank(scores) == pytest.approx((1 / 2 + 1 + 1 / 2.5) / 3)
+
+
+# -- former targets ---------------------------------------------------------------------------------------------------
+
+
+def choosing(repeats, seed=0):
+    """Sources choose among forty targets: hardly ever one they had, or nearly always."""
+    rng = np.random.default_rng(seed)
+    src = rng.integers(40, 140, 3_000)
+    dst, had = np.empty(src.size, np.int64), defaultdict(list)
+    for k, u in enumerate(src.tolist()):
+        new = [v for v in range(40) if v not in had[u]]
+        dst[k] = rng.choice(had[u]) if had[u] and (rng.random() < repeats or not new) else rng.choice(new)
+        had[u].append(dst[k])
+    return TemporalGraph.from_arrays(src, dst, np.arange(src.size, dtype=float), unit="days", ids=range(140))
+
+
+@pytest.mark.parametrize("repeats", [0.0, 0.9])
+def test_former_targets_are_last_where_hardly_any_pair_repeats(repeats):
+    graph = choosing(repeats)
+    rule = make("last seen (former targets last)", 1).fit(graph.before(graph.time[2_000]))
+    assert rule.former_last_ == (repeats == 0.0)
+    nodes, at = np.arange(40), np.full(40, graph.time[-1])
+    scores = rule.score_links(np.full(40, 50), nodes, at, graph=graph)
+    plain = make("last seen").score_links(np.full(40, 50), nodes, at, graph=graph)
+    former = np.isin(nodes, graph.dst[graph.src == 50])
+    assert 0 < former.sum() < 40
+    if repeats:
+        assert (scores == plain).all()
+    else:
+        assert scores[former].max() < scores[~former].min()
+        assert (scores[~former] == plain[~former]).all()
+
+
+def test_nothing_to_choose_from_leaves_former_targets_where_they_are():
+    graph = random_graph()
+    assert not make("last seen (former targets last)").fit(graph.before(graph.time[0])).former_last_
+
+
+# -- who chose the same -----------------------------------------------------------------------------------------------
+
+
+def test_co_visitation_is_the_same_in_any_order_of_questions_and_bounded():
+    """Questions of one source share a count; each is answered as if it stood alone."""
+    rng = np.random.default_rng(0)
+    graph = random_graph(num_nodes=20, num_events=900)
+    replay, rule = Replay(True), make("co-visitation")
+    src, dst = rng.integers(0, 20, (2, 300))
+    at = rng.choice(graph.time[400:402], 300)
+    together = rule.score_links(src, dst, at, graph=graph)
+    order = np.lexsort((at, src))
+    assert np.array_equal(rule.score_links(src[order], dst[order], at[order], graph=graph), together[order])
+    alone = [rule.score_links(src[k : k + 1], dst[k : k + 1], at[k : k + 1], graph=graph)[0] for k in range(300)]
+    assert np.array_equal(alone, together)
+    last = float(graph.time[-1])
+    for row in zip(graph.src.tolist(), graph.dst.tolist(), graph.time.tolist(), strict=True):
+        replay.happen(*row)
+    assert max(len(some) for some in replay.targets.values()) > 300  # far more than are looked at
+    nodes = np.arange(20)
+    scores = rule.score_links(np.ones(20, int), nodes, np.full(20, last), graph=graph)
+    counts = np.array([replay.shared(1, v) for v in nodes])
+    assert np.allclose(scores, counts / (1 + counts))

@@ -12,11 +12,13 @@ from hypothesis import given
 from sklearn.linear_model import Ridge
 
 from small import forum, rebuilt
+from tadge.arrays import NodeNumbers
 from tadge.baselines import BASELINES, make
 from tadge.baselines.toe import EFFECT_PENALTIES, ToeRule
 from tadge.features.columns import PLAIN_COLUMNS
 from tadge.features.pairs import timed_pairs
 from tadge.features.plain import plain_columns
+from tadge.graph.chains import last_joined
 from tadge.units import unsquash
 from tadge.validation import latest_from
 
@@ -53,7 +55,7 @@ def replayed(graph):
 def test_constants_are_those_of_a_replay(graph):
     seen = replayed(graph)
     toe = [row[2] for row in seen]
-    src, dst, at = grid(graph, graph.time[-1])
+    src, dst, at = grid(graph, graph.time[0] - 1)  # nothing has passed
     for name, middle in ("mean", mean), ("median", median):
         found = make(name).fit(graph).predict_toe(src, dst, at, graph=graph, unit="squashed")
         assert found == pytest.approx(np.full(src.size, middle(toe) if toe else 0.5), rel=1e-9)
@@ -70,6 +72,58 @@ def test_reciprocity_answers_as_the_replay_does(graph):
     rule.answer_, rule.other_ = 1.0, 0.0
     found = rule.predict_toe(asked.src, asked.dst, asked.at, graph=graph, unit="squashed")
     assert found.astype(bool).tolist() == [row[3] for row in replayed(graph)]
+
+
+@given(graphs(max_events=25))
+def test_constants_of_links_that_are_still_open_are_those_of_longer_ones(graph):
+    """Half a day after the last event: of what was learned only what is longer counts."""
+    seen, at = replayed(graph), float(graph.time[-1]) + 0.5
+    src, dst, moments = grid(graph, at)
+    found = {
+        name: make(name).fit(graph).predict_toe(src, dst, moments, graph=graph, unit="squashed")
+        for name in ("mean", "median", "reciprocity")
+    }
+    for k, (u, v) in enumerate(zip(src.tolist(), dst.tolist(), strict=True)):
+        tov = graph.tov(NodeNumbers(v))
+        passed = 2 * math.atan(at - max(tov)) / math.pi if tov.size else 0.0
+        if not tov.size:
+            continue
+        answers = [row for row in zip(*event_columns(graph), strict=True) if row[2] == max(tov)]
+        is_answer = (v, u) in {(a, b) for a, b, _ in answers}
+        if not graph.directed:
+            is_answer |= (u, v) in {(a, b) for a, b, _ in answers}
+        longer = [row[2] for row in seen if row[2] > passed]
+        alike = [row[2] for row in seen if row[2] > passed and row[3] == is_answer]
+        assert found["mean"][k] == pytest.approx(mean(longer) if longer else max(passed, mean_of(seen)), rel=1e-9)
+        assert found["median"][k] == pytest.approx(
+            median(longer) if longer else max(passed, median([row[2] for row in seen] or [0.5])), rel=1e-9
+        )
+        own = mean_of([row for row in seen if row[3] == is_answer] or seen)
+        assert found["reciprocity"][k] == pytest.approx(mean(alike) if alike else max(passed, own), rel=1e-9)
+
+
+def event_columns(graph):
+    return graph.src.tolist(), graph.dst.tolist(), graph.time.tolist()
+
+
+def mean_of(rows):
+    return mean([row[2] for row in rows] or [0.5])
+
+
+@pytest.mark.parametrize("name", [*ALL, "DeepWalk"])
+def test_no_prediction_is_below_what_has_passed(name):
+    graph = forum()
+    asked = timed_pairs(graph)
+    method = make(name).fit(graph.before(graph.time[500]))
+    early = method.predict_toe(asked.src, asked.dst, asked.at, graph=graph)
+    joined = last_joined(graph, asked.dst, asked.at)
+    for days in (0.25, 3.0, 1e4):
+        later = np.minimum(asked.at + days, np.nextafter(asked.at + unsquash(asked.toe), -np.inf))
+        passed = later - joined  # it has not joined again: that is what the ToE says
+        predicted = method.predict_toe(asked.src, asked.dst, later, graph=graph)
+        assert (predicted >= np.maximum(early, passed) * (1 - 1e-9)).all()
+    never = method.predict_toe(asked.src, asked.dst, np.full(asked.at.size, graph.time[-1] + 1e5), graph=graph)
+    assert (never >= 1e5 * (1 - 1e-9)).all()
 
 
 def design(asked, num_nodes, both):

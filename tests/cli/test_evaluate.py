@@ -20,6 +20,7 @@ SMALL = [
     *"--window 5 --window-step 4 --init random --precision float32 --threads 1".split(),
     *"--steps 20 --trees 5 --leaf-samples 5".split(),
 ]
+HISTORICAL = ["links (historical)", "links (former targets only)"]
 MODELS = ["Forecaster", "TADGE (vectors)"]
 FEW = ["--methods", "mean,reciprocity, last act ,degree + age"]
 
@@ -57,11 +58,11 @@ def finished(run, folder):
 
 def test_tables_and_sentences(finished, folder):
     assert "events, protocol forecast" in finished
-    for task in ("links (random)", "links (historical)", "toe", "who-and-when", "classes"):
+    for task in ("links (random)", *HISTORICAL, "toe", "toe, still open", "who-and-when", "classes"):
         assert f"{task}: " in finished
         for model in MODELS if task != "classes" else MODELS[1:]:
             assert re.search(rf"{re.escape(model)} .*on {re.escape(task)}, .* against ", finished), task
-    assert all(finished.count(f"│ {model}  ") == 5 for model in MODELS)  # in every table
+    assert all(finished.count(f"│ {model}  ") == 7 for model in MODELS)  # in every table
     for method in ("mean", "reciprocity", "last act", "degree + age", "best rules"):
         assert f"│ {method} " in finished, method
     assert all(f"│ {model}, times shuffled " in finished for model in MODELS)
@@ -188,11 +189,14 @@ def test_a_fitted_model(run, folder):
     TADGE(*configs, train).fit(split.train, progress=False).save(folder / "early")
     TADGE(*configs, train).fit(graph, progress=False).save(folder / "late")
     more = ["--methods", "none", "--no-control", "--tasks", "toe,links", "--against", "all", "-q"]
-    code, out, err = run("evaluate", "events.csv", "--out", "given", "--model", "early", *more, "--json")
+    code, out, err = run(
+        "evaluate", "events.csv", "--out", "given", "--model", "early", *more, "--json", "--refresh", 30
+    )
     assert code == 0, err
     (found,) = json.loads(out)
+    assert found["config"]["refresh"] == 30
     assert set(found["methods"]) == {"TADGE (vectors)"}
-    assert set(found["tasks"]) == {"toe", "links (all)"}
+    assert set(found["tasks"]) == {"toe", "toe, still open", "links (all)"}
     assert found["config"]["models"]["TADGE (vectors)"]["fitted_to"] == split.train.fingerprint
     code, _, err = run("evaluate", "events.csv", "--out", "given2", "--model", "late", *more)
     assert code == 2
@@ -218,6 +222,8 @@ def test_help_mentions_every_option(run, monkeypatch):
         "against",
         "seeds",
         "max-links",
+        "refresh",
+        "origins",
         "refit",
         "no-control",
         "model",
@@ -233,6 +239,8 @@ BAD = {
     "no tasks": (("--tasks", ","), "tasks: unknown task"),
     "methods": (("--methods", "mean,guess"), "guess"),
     "against": (("--against", "hard"), "--against: unknown kind of negatives"),
+    "origins": (("--origins", "0"), "--origins: value too small"),
+    "refresh": (("--refresh", "0"), "--refresh: value too small"),
     "labels": (("--labels", "none.csv"), "none.csv: there is no such file"),
     "one class": (("--labels", "one.csv"), "one.csv: there is only one class"),
     "unknown nodes": (("--labels", "strange.csv"), "strange.csv, row 2: labels of unknown nodes"),

@@ -13,7 +13,7 @@ from answering import Broken, Constant, Learned, Oracle, Places, Recency
 from small import forum, network, rebuilt, training, walking
 from tadge import TADGE, ForecastConfig, Forecaster
 from tadge.errors import ConfigError, InputError
-from tadge.evaluation import competitors
+from tadge.evaluation import competitors, metrics
 from tadge.evaluation.classes import as_labels, class_questions, classify
 from tadge.evaluation.models import default_models, load_models, models_of
 from tadge.evaluation.questions import link_questions, toe_questions
@@ -47,12 +47,13 @@ def test_an_oracle_is_perfect(graph):
     for kind in KINDS:
         for metric in ("mrr", "hits@1", "hits@3", "hits@10", "mrr seen"):
             assert result.methods["oracle"][f"links ({kind})"][metric] == {"value": 1.0, "low": 1.0, "high": 1.0}
-    for metric in ("rmse", "mae", "rmse days", "mae days", "median days"):
-        assert value(result, "oracle", "toe", metric) == pytest.approx(0.0, abs=1e-9)
+    for task in ("toe", "toe, still open"):
+        for metric in ("rmse", "mae", "rmse days", "mae days", "median days"):
+            assert value(result, "oracle", task, metric) == pytest.approx(0.0, abs=1e-9)
     assert value(result, "oracle", "who-and-when", "within 0.05") == 1.0
     assert result.validation["oracle"]["links mrr"] == 1.0
     assert result.validation["oracle"]["toe rmse"] == pytest.approx(0.0, abs=1e-9)
-    assert len(result.sentences()) == 6  # ToE squashed and in days
+    assert len(result.sentences()) == 11  # ToE squashed, and twice in days
     assert all("oracle wins against" in sentence for sentence in result.sentences())
 
 
@@ -111,7 +112,8 @@ def test_questions_come_with_the_right_moments(graph):
     for u, v, at in seen["toe"]:
         event = np.flatnonzero((graph.src == u) & (graph.dst == v) & (graph.time > at) & late)
         assert event.size
-        assert at in graph.tov(tadge.NodeNumbers(v))
+        if at != np.nextafter(split.test_from, -np.inf):
+            assert at in graph.tov(tadge.NodeNumbers(v))
     (view,) = seen["fit"]
     assert view.fingerprint == split.train.fingerprint
     assert view.time[-1] < split.validation_from
@@ -182,6 +184,159 @@ def test_blocks_bound_what_is_asked_at_once(graph):
     assert max(sizes[100:111]) <= 1000
 
 
+def test_a_link_that_is_still_open_is_asked_for_when_the_test_begins(graph):
+    """By a loop over the test events: as of the later of the target's joining and the beginning of the test."""
+    asked, split = [], tadge.split_by_time(graph)
+
+    class Passed(Constant):
+        """Predict what has passed, and a day more; write down what it is asked."""
+
+        def predict_toe(self, src, dst, at, *, graph, unit, statistic):
+            asked.extend((int(u), int(v), float(moment), unit) for u, v, moment in zip(src, dst, at, strict=True))
+            tov = [graph.tov(tadge.NodeNumbers(v)) for v in dst]
+            passed = at - np.array([times[times <= moment].max() for times, moment in zip(tov, at, strict=True)])
+            return squash(passed + 1) if unit == "squashed" else passed + 1
+
+    result = tadge.evaluate(Passed(), graph, methods=[], tasks="toe")
+    before = np.nextafter(split.test_from, -np.inf)
+    errors, later = [], 0
+    for event in np.flatnonzero((graph.time >= split.test_from) & ~np.isnan(graph.toe)):
+        src, dst, toe = int(graph.src[event]), int(graph.dst[event]), float(graph.toe[event])
+        joined = max(t for t in graph.tov(tadge.NodeNumbers(dst)).tolist() if t < graph.time[event])
+        later += joined < before
+        assert (src, dst, max(joined, before), "days") in asked
+        errors.append(abs(max(joined, before) - joined + 1 - toe))
+    assert later > 3
+    assert value(result, "constant", "toe, still open", "mae days") == pytest.approx(np.mean(errors))
+    assert value(result, "constant", "toe, still open", "median days") == pytest.approx(np.median(errors))
+    assert result.tasks["toe, still open"]["questions"] == len(errors) == result.tasks["toe"]["questions"]
+    assert result.tasks["toe, still open"]["shown"] == result.tasks["toe"]["shown"]
+    assert any(f"for {later} of {len(errors)} the target had joined before it" in note for note in result.notes)
+
+
+@pytest.mark.parametrize("refresh", [1, 7, 1000])
+def test_memory_is_as_old_as_the_batch_and_the_question_keeps_its_time(graph, refresh):
+    """How lately a target was seen, by a loop over the test events, batch by batch."""
+    split, questions = tadge.split_by_time(graph), []
+
+    class Aged(Constant):
+        """Score by the age of the last event of each target, as of the question's own moment."""
+
+        def score_links(self, src, dst, at, *, graph):
+            questions.append((graph.time[-1], at.min(), at.max()))
+            last = np.full(graph.num_nodes, -np.inf)
+            for u, v, t in zip(graph.src, graph.dst, graph.time, strict=True):
+                last[u] = last[v] = t
+            return 1 / (1 + at - last[dst])
+
+    options = {"methods": ["last seen"], "tasks": "links", "against": "all", "max_links": 0}
+    result = tadge.evaluate(Aged(), graph, refresh=refresh, **options) if refresh > 1 else None
+    found = tadge.evaluate(None, graph, refresh=refresh, **options)
+    first = int(np.searchsorted(graph.time, split.test_from))
+    ranks = []
+    for event in range(first, graph.num_events):
+        begin = graph.time[first + (event - first) // refresh * refresh]
+        last = np.full(graph.num_nodes, -np.inf)
+        for k in np.flatnonzero(graph.time < begin):
+            last[graph.src[k]] = last[graph.dst[k]] = graph.time[k]
+        true, others = last[graph.dst[event]], np.delete(last, graph.dst[event])
+        ranks.append(1 + np.sum(others > true) + np.sum(others == true) / 2)
+    expected = np.mean(1 / np.array(ranks))
+    assert value(found, "last seen", "links (all)", "mrr") == pytest.approx(expected)
+    assert found.config["refresh"] == refresh
+    if result is not None:
+        assert value(result, "constant", "links (all)", "mrr") == pytest.approx(expected)
+        assert all(last < least <= most for last, least, most in questions)
+        assert any(f"before each batch of {refresh:,} test events" in note for note in result.notes)
+
+
+def test_the_estimators_can_be_asked_with_old_memory():
+    graph = forum()
+    forecaster = Forecaster(ForecastConfig(steps=20, trees=5, leaf_samples=5), seed=3)
+    vectors = TADGE(walking(), network(), training(epochs=1), seed=3)
+    options = {"methods": [], "tasks": "links", "against": "random", "control": False, "progress": False}
+    fresh, stale = (tadge.evaluate([forecaster, vectors], graph, refresh=count, **options) for count in (1, 50))
+    for name in ("Forecaster", "TADGE (vectors)"):
+        assert value(fresh, name, "links (random)", "mrr") != value(stale, name, "links (random)", "mrr")
+
+
+def test_a_bad_number_of_events_between_updates(graph):
+    with pytest.raises(ConfigError, match="refresh: value too small"):
+        tadge.evaluate(Constant(), graph, tasks="links", methods=[], refresh=0)
+
+
+@pytest.mark.parametrize("nodes", ["many", "few"])
+def test_former_targets_only_are_ranked_without_random_ones(nodes):
+    """Against a loop over the test events; in a graph with few nodes all of them are negatives."""
+    graph = simple()
+    if nodes == "few":
+        graph = TemporalGraph.from_arrays(graph.src % 23, graph.dst % 29, graph.time, unit="days", clock="own")
+    split = tadge.split_by_time(graph)
+    options = {"methods": ["last seen"], "tasks": "links", "against": "historical"}
+    result = tadge.evaluate(Recency(), graph, **options)
+    ranks, last = [], np.full(graph.num_nodes, -np.inf)
+    former = {node: set() for node in range(graph.num_nodes)}
+    for u, v, t in zip(graph.src.tolist(), graph.dst.tolist(), graph.time.tolist(), strict=True):
+        others = former[u] - {v}
+        if t >= split.test_from and others:
+            above, equal = (sum(compare(last[one], last[v]) for one in others) for compare in (np.greater, np.equal))
+            ranks.append(1 + above + equal / 2)
+        former[u].add(v)
+        last[u] = last[v] = t
+    assert max(map(len, former.values())) <= 100  # none is left out
+    task = "links (former targets only)"
+    for name in ("recency", "last seen"):
+        assert value(result, name, task, "mrr") == pytest.approx(np.mean(1 / np.array(ranks)))
+    assert result.tasks[task]["questions"] == len(ranks)
+    assert (len(ranks) < result.tasks["links (historical)"]["questions"]) == (nodes == "many")
+    assert any(f"of {len(ranks)} of " in note for note in result.notes if note.startswith(task))
+    plain = link_questions(graph, split.test_from, np.inf, 0)
+    ranks = rank_links(Recency(), plain, "historical", lambda *_: None)  # as they were
+    assert value(result, "recency", "links (historical)", "mrr") == pytest.approx(np.mean(1 / ranks))
+
+
+def test_intervals_draw_the_questions_about_one_target_together(graph):
+    result, split = tadge.evaluate(Recency(), graph, methods=[Learned()], seed=2), tadge.split_by_time(graph)
+    links, toe = (ask(graph, split.test_from, np.inf, 2) for ask in (link_questions, toe_questions))
+    ranks = rank_links(Recency(), links, "random", lambda *_: None)
+    error = (float(squash(split.train.toe_values()).mean()) - squash(toe.toe)) ** 2
+    none = np.empty((ranks.size, 0))
+    draws, _ = metrics.resampled(1 / ranks[:, None], none, 2, clusters=links.dst)
+    found = result.figures("recency", "links (random)")["mrr"]
+    assert (found["low"], found["high"]) == pytest.approx(metrics.percentile_interval(draws[:, 0]))
+    draws, _ = metrics.resampled(error[:, None], none[: toe.dst.size], 2, clusters=toe.dst)
+    found = result.figures("learned", "toe")["rmse"]
+    assert (found["low"], found["high"]) == pytest.approx(metrics.percentile_interval(np.sqrt(draws[:, 0])))
+    draws, _ = metrics.resampled(
+        1 / ranks[~links.unseen, None], none[~links.unseen], 2, clusters=links.dst[~links.unseen]
+    )
+    found = result.figures("recency", "links (random)")["mrr seen"]
+    assert (found["low"], found["high"]) == pytest.approx(metrics.percentile_interval(draws[:, 0]))
+    assert result.tasks["toe"]["targets"] == np.unique(toe.dst).size < len(toe)
+    assert f"{len(toe)} questions about {np.unique(toe.dst).size} targets" in str(result)
+    assert "questions about one target drawn together" in str(result)
+
+
+def test_negatives_of_tgb_are_of_the_training_part(graph):
+    """Against a loop: who scores former targets of the training part has them above the true one, as often as drawn."""
+
+    class Former(Constant):
+        def score_links(self, src, dst, at, *, graph):
+            train = tadge.split_by_time(whole).train
+            had = set(zip(train.src.tolist(), train.dst.tolist(), strict=True))
+            return np.array([(u, v) in had for u, v in zip(src.tolist(), dst.tolist(), strict=True)], float)
+
+    whole, split = graph, tadge.split_by_time(graph)
+    result = tadge.evaluate(Former(), graph, methods=[], tasks="links", against="tgb")
+    asked = link_questions(graph, split.test_from, np.inf, 0, 0, train_end=split.validation_from)
+    had = set(zip(split.train.src.tolist(), split.train.dst.tolist(), strict=True))
+    ranks, width = [], asked.width("tgb")
+    for u, v in zip(asked.src.tolist(), asked.dst.tolist(), strict=True):
+        former = min(width // 2, len({b for a, b in had if a == u} - {v}))
+        ranks.append(1 + former / 2 if (u, v) in had else 1 + former + (width - former) / 2)
+    assert value(result, "constant", "links (tgb)", "mrr") == pytest.approx(np.mean(1 / np.array(ranks)))
+
+
 # -- who and when -----------------------------------------------------------------------------------------------------
 
 
@@ -201,7 +356,14 @@ def test_who_and_when_is_both_at_once(graph):
         right = [ranks[e] <= 10 and abs(mean - squash(np.array(graph.toe[e]))) < eps for e in asked.event]
         assert value(result, "both", "who-and-when", f"within {eps:.2f}") == pytest.approx(np.mean(right))
     assert result.tasks["who-and-when"]["questions"] == len(asked)
-    assert set(result.methods["both"]) == {"toe", "links (random)", "links (historical)", "who-and-when"}
+    assert set(result.methods["both"]) == {
+        "toe",
+        "toe, still open",
+        "links (random)",
+        "links (historical)",
+        "links (former targets only)",
+        "who-and-when",
+    }
     assert "who-and-when" not in result.methods["recency"]  # cannot answer both
 
 
@@ -341,7 +503,7 @@ def test_both_models_have_a_row_in_every_table(tiny, tmp_path):
         rivals = {each["rival"] for each in result.comparisons if each["model"] == name and each["task"] == "toe"}
         assert rivals == {"learned", control}
         assert {each["metric"] for each in result.comparisons if each["model"] == name and each["task"] == "toe"} == {
-            *("rmse", "median days")
+            *("rmse", "median days", "mae days")
         }
         assert any(
             sentence.startswith((f"{name} wins", f"{name} loses", f"{name} and")) for sentence in result.sentences()

@@ -84,6 +84,50 @@ def test_statistics_of_several_columns():
     assert np.allclose(ratio, [draw[:, 0].sum() / draw[:, 1].sum() for draw in plain_resamples(values, 1, 25)])
 
 
+def plain_clusters(values, clusters, seed, count):
+    """Draw whole clusters, as many as there are, one resample after the other."""
+    rng = np.random.default_rng(int(metrics.stream(seed, "bootstrap")))
+    names = sorted(set(clusters.tolist()))
+    for _ in range(count):
+        drawn = rng.integers(len(names), size=len(names))
+        yield np.concatenate([values[clusters == names[k]] for k in drawn])
+
+
+@pytest.mark.parametrize("block", [1, 64, 1 << 21])
+@pytest.mark.parametrize("size", [7, 30])
+def test_clusters_are_drawn_whole(block, size, monkeypatch):
+    monkeypatch.setattr(metrics, "WEIGHTS_AT_ONCE", block)
+    rng = np.random.default_rng(size)
+    values, clusters = rng.exponential(size=size), rng.choice([3, 8, 90, 91], size)
+    draws = list(plain_clusters(values, clusters, 5, 40))
+    assert len({len(draw) for draw in draws}) > 1  # of different sizes
+    means, medians = metrics.resampled(values[:, None], values[:, None], 5, 40, clusters)
+    assert np.allclose(means[:, 0], [draw.mean() for draw in draws])
+    assert np.allclose(medians[:, 0], [np.median(draw) for draw in draws])
+
+
+def test_one_cluster_is_drawn_question_by_question():
+    """Else there would be no spread at all, and anything would seem sure."""
+    values = np.random.default_rng(0).random((30, 1))
+    alone, together = (metrics.resampled(values, values, 1, 25, clusters) for clusters in (None, np.full(30, 4)))
+    assert np.array_equal(alone[0], together[0])
+    assert np.array_equal(alone[1], together[1])
+
+
+def test_clusters_widen_intervals_to_what_they_say():
+    """Questions of one target have half of their error in common: only whole clusters cover the truth often enough."""
+    rng = np.random.default_rng(3)
+    clusters, inside = np.repeat(np.arange(40), 15), {"by question": 0, "by cluster": 0}
+    for seed in range(150):
+        values = (rng.normal(2.0, 1.0, 40)[clusters] + rng.normal(0.0, 1.0, 600))[:, None]
+        for name, drawn in (("by question", None), ("by cluster", clusters)):
+            draws, _ = metrics.resampled(values, np.empty((600, 0)), seed, 300, drawn)
+            low, high = metrics.percentile_interval(draws, 0.9)
+            inside[name] += low <= 2.0 <= high
+    assert inside["by question"] / 150 < 0.6
+    assert 0.8 <= inside["by cluster"] / 150 <= 0.97
+
+
 def test_intervals_cover_the_truth_about_as_often_as_they_say():
     rng = np.random.default_rng(3)
     inside = 0

@@ -100,7 +100,7 @@ def test_a_perfect_reader_is_perfect(graph):
         found = result.methods["reader"]["edges"][metric]
         assert (found["value"], found["low"], found["high"]) == (PERFECT, PERFECT, PERFECT)
     assert value(result, "reader", "time-aware edges", "within 0.05") == PERFECT
-    assert len(result.sentences()) == 4  # ToE squashed and in days
+    assert len(result.sentences()) == 5  # ToE squashed, and twice in days
     assert all("reader wins against constant" in sentence for sentence in result.sentences())
     assert list(result.tasks) == ["toe", "edges", "time-aware edges"]
 
@@ -111,6 +111,34 @@ def test_days_are_at_most_the_longest_in_training(graph):
     longest = np.nanmax(plan.split.train_graph.toe)
     over = np.maximum(plan.test.toe - longest, 0.0)
     assert value(result, "reader", "toe", "rmse days") == pytest.approx(np.sqrt(np.mean(over**2)), abs=1e-6)
+
+
+def test_who_does_not_read_walks_is_asked_for_the_median_in_days(graph):
+    class Two(Constant):
+        def predict_toe(self, src, dst, at, *, graph, unit, statistic):
+            assert (unit, statistic) in (("squashed", "mean"), ("days", "median"))
+            return np.full(src.size, 0.9 if unit == "squashed" else 3.0)
+
+    result, plan = paper(Two(), graph, tasks="toe", control=False), plan_of(graph)
+    toe, squashed = plan.test.toe, 2 * np.arctan(plan.test.toe) / np.pi
+    assert value(result, "constant", "toe", "mae") == pytest.approx(np.abs(squashed - 0.9).mean())
+    assert value(result, "constant", "toe", "mae days") == pytest.approx(np.abs(toe - 3.0).mean())
+
+
+def test_a_reader_that_is_far_off_in_days_is_said_to_lose(graph):
+    """Off by little where it is squashed, and by far in days, where a constant is better."""
+
+    class Rough(Reader):
+        def predict_walk_toe(self, walks):
+            toe = super().predict_walk_toe(walks)
+            return np.where(toe > 0.6, 1.0, toe)
+
+    result = paper(Rough(graph), graph, tasks="toe", methods=["median"], control=False)
+    first, *in_days = result.sentences("toe")
+    assert first.startswith("reader wins against median on toe, RMSE 0.")
+    ours, constant = (value(result, name, "toe", "mae days") for name in ("reader", "median"))
+    assert ours > constant
+    assert any(sentence.startswith("reader loses to median on toe, MAE in days") for sentence in in_days)
 
 
 def test_a_constant_has_the_figures_of_ties(graph):
@@ -258,7 +286,7 @@ def test_toe_is_asked_as_of_the_joining_of_the_target(graph):
 
     class Recording(Constant):
         def predict_toe(self, src, dst, at, *, graph, unit, statistic):
-            assert (unit, statistic) == ("squashed", "mean")
+            assert (unit, statistic) in (("squashed", "mean"), ("days", "median"))
             assert graph is history
             seen.extend(zip(src.tolist(), dst.tolist(), at.tolist(), strict=True))
             return np.zeros(src.size)
@@ -267,7 +295,7 @@ def test_toe_is_asked_as_of_the_joining_of_the_target(graph):
     walks, expected = plan_of(graph).split.test, []
     for nodes, tov, length in zip(walks.nodes, walks.tov, walks.lengths, strict=True):
         expected += [(int(nodes[k + 1]), int(nodes[k]), float(tov[k])) for k in range(length - 1)]
-    assert seen == expected
+    assert seen == expected * 2
 
 
 def test_the_mean_is_that_of_the_walks_to_learn_from(graph):

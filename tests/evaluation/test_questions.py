@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -56,7 +58,7 @@ def test_questions_are_those_of_a_plain_loop(graph, wrong, seed):
         assert asked.event.tolist() == events
         targets = set(range(graph.num_sources, graph.num_nodes))
         shares = []
-        for kind in ask.KINDS_OF_NEGATIVES:
+        for kind in ("random", "historical", "all"):
             answers = asked.candidates(kind)
             wide = len(targets) - 1 if kind == "all" else min(wrong, len(targets) - 1)
             assert answers.shape == (len(events), 1 + wide)
@@ -96,6 +98,77 @@ def test_toe_questions_are_those_of_a_plain_loop(graph):
         assert asked.unseen[q] == (not seen_before(graph, src, np.nextafter(joined, np.inf)))
 
 
+@settings(max_examples=60)
+@given(graphs(), st.integers(2, 50), st.sampled_from([0, 5]))
+def test_what_is_known_of_a_batch_is_what_is_before_its_first_event(graph, refresh, most):
+    """Against a loop over the events of the period, of which only some may be asked about."""
+    start = float(graph.time[graph.num_events // 3])
+    asked = ask.link_questions(graph, start, np.inf, 0, most, refresh)
+    period = [k for k in range(graph.num_events) if graph.time[k] >= start]
+    firsts = {k: period[place // refresh * refresh] for place, k in enumerate(period)}
+    seen = []
+    for cut, known in asked.batches():
+        for q in range(cut.start, cut.stop):
+            first = firsts[int(asked.event[q])]
+            assert known.num_events == np.count_nonzero(graph.time < graph.time[first])
+            assert known.fingerprint == graph.before(graph.time[first]).fingerprint
+            assert asked.at[q] == np.nextafter(graph.time[asked.event[q]], -np.inf)
+            seen.append(q)
+    assert seen == list(range(len(asked)))
+    whole = ask.link_questions(graph, start, np.inf, 0, most)
+    for kind in ask.KINDS_OF_NEGATIVES:  # what is asked does not depend on what is known
+        assert np.array_equal(asked.candidates(kind), whole.candidates(kind))
+        parts = [part for _, part, _ in asked.blocks(kind, 7)]
+        assert not parts or np.array_equal(np.concatenate(parts), whole.candidates(kind))
+
+
+@settings(max_examples=100)
+@given(graphs(), st.sampled_from([1, 2, 5, 9, 1000]), st.integers(0, 3))
+def test_negatives_of_tgb_keep_its_rule(graph, wide, seed):
+    """By sets, for each question: what must be there, what can be, and what must not."""
+    trained, start = (float(graph.time[graph.num_events * part // 5]) for part in (2, 3))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ask, "TGB_NEGATIVES", wide)
+        asked = ask.link_questions(graph, start, np.inf, seed, 0, train_end=trained)
+        answers, width = asked.candidates("tgb"), asked.width("tgb")
+    span = set(range(graph.dst.min(), graph.dst.max() + 1))
+    assert answers.shape == (len(asked), 1 + width)
+    assert width == min(wide, len(span) - 1)
+    for (true, *others), event in zip(answers.tolist(), asked.event.tolist(), strict=True):
+        src, t = int(graph.src[event]), graph.time[event]
+        former = former_targets(graph, src, trained)
+        now = former_targets(graph, src, np.nextafter(t, np.inf)) & {
+            int(end)
+            for u, v, when in zip(graph.src, graph.dst, graph.time, strict=True)
+            for end in (u, v)
+            if when == t and src in (u, v) and (end != src or u == v) and (u == src or not graph.directed)
+        }
+        assert true == graph.dst[event] and true in now
+        can, free = former - now, span - former - now
+        drawn = [node for node in others if node in former]
+        if free or not width:
+            assert not set(others) & now
+            assert len(drawn) == len(set(drawn)) == min(width // 2, len(can))
+            assert set(others) <= can | free
+            if len(free) >= width - len(drawn):
+                assert len(set(others)) == width
+        else:  # everybody was linked to: anybody else
+            assert true not in others
+
+
+def test_negatives_of_tgb_are_uniform(monkeypatch):
+    """A node with 60 former targets in training and 140 other nodes: 20 of the former, 20 of the others, all alike."""
+    src, dst = np.zeros(1060, int), np.concatenate([np.arange(1, 61), np.full(1000, 200)])
+    graph = TemporalGraph.from_arrays(src, dst, np.arange(1060.0), unit="days", clock="own", ids=np.arange(300))
+    monkeypatch.setattr(ask, "TGB_NEGATIVES", 40)
+    asked = ask.link_questions(graph, 60.0, np.inf, 0)
+    counts = np.bincount(asked.candidates("tgb")[:, 1:].reshape(-1), minlength=300)
+    assert counts[[0, *range(200, 300)]].sum() == 0  # never a target, beyond the range, or the true one
+    for part in (counts[1:61], counts[61:200]):
+        expected = 20_000 / part.size
+        assert np.all(np.abs(part - expected) < 6 * np.sqrt(expected))
+
+
 # -- draws ------------------------------------------------------------------------------------------------------------
 
 
@@ -109,7 +182,8 @@ def asked():
 def test_candidates_are_the_same_in_blocks_of_any_size(asked, kind):
     whole = asked.candidates(kind)
     for pairs in (1, 777, 20_000):
-        cuts, parts = zip(*asked.blocks(kind, pairs), strict=True)
+        cuts, parts, known = zip(*asked.blocks(kind, pairs), strict=True)
+        assert all(graph is asked.graph for graph in known)
         assert np.array_equal(np.concatenate(parts), whole)
         assert [cut.start for cut in cuts] == [0, *(cut.stop for cut in cuts)][:-1]
         assert max(part.size for part in parts) <= max(pairs, whole.shape[1])
@@ -120,8 +194,10 @@ def test_candidates_depend_on_the_seed_and_the_event_alone(asked):
     again = ask.link_questions(graph, float(graph.time[1000]), np.inf, 3)
     later = ask.link_questions(graph, float(graph.time[1500]), np.inf, 3)
     other = ask.link_questions(graph, float(graph.time[1000]), np.inf, 4)
-    for kind in ("random", "historical"):
+    for kind in ("random", "historical", "tgb"):
         assert np.array_equal(again.candidates(kind), asked.candidates(kind))
+        if kind == "tgb":
+            later = replace(later, train_end=asked.train_end)
         assert np.array_equal(later.candidates(kind), asked.candidates(kind)[asked.event >= later.event[0]])
         assert not np.array_equal(other.candidates(kind), asked.candidates(kind))
 

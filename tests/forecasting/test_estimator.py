@@ -21,7 +21,7 @@ from tadge.features.columns import LINK_COLUMNS
 from tadge.features.link_columns import LINK_WIDTH, link_columns
 from tadge.features.tables import Scales, tables_of
 from tadge.features.toe_columns import toe_columns
-from tadge.forecasting import estimator
+from tadge.forecasting import ask_curves, estimator
 from tadge.graph import TemporalGraph
 from tadge.storage.folder import has_folder, read_folder, write_folder
 
@@ -192,7 +192,7 @@ def test_blocks_change_nothing(at_once, monkeypatch):
     graph, _, model = known("directed")
     asked = some(graph, 100)
     scores, *toe = answers(model, graph, asked)
-    monkeypatch.setattr(estimator, "PAIRS_AT_ONCE", at_once)
+    monkeypatch.setattr(ask_curves, "PAIRS_AT_ONCE", at_once)
     monkeypatch.setattr(kernels, "PIECE", max(1, at_once // 2))
     found = answers(model, graph, asked)
     np.testing.assert_allclose(found[0], scores, rtol=1e-5, atol=1e-5)  # up to the rounding of the network
@@ -314,11 +314,16 @@ def test_a_ranking_is_in_order_of_the_scores(kind, share):
     ranking = model.rank(source, at, k=10**9)  # more than there are
     number = {str(node): place for place, node in enumerate(graph.ids.tolist()) if place >= graph.num_sources}
     order = np.array([number[str(node)] for node, _ in ranking])
-    assert sorted(order.tolist()) == list(range(graph.num_sources, graph.num_nodes))  # all targets, and only these
+    moment = graph.time[-1] if at is None else at
+    joined = [
+        node for node in range(graph.num_sources, graph.num_nodes) if (graph.tov(NodeNumbers(node))[:1] <= moment).any()
+    ]
+    assert sorted(order.tolist()) == [node for node in joined if node != 3]  # nobody here links to itself
     assert sum(probability for _, probability in ranking) == pytest.approx(1.0)
     scores = model.score_links(source, NodeNumbers(order), at).astype(np.float64)
     assert (np.diff(scores) <= 1e-5).all()
-    expected = np.exp(scores) / np.exp(scores).sum()
+    expected = np.exp(model.ranking_.slope * scores)
+    expected /= expected.sum()
     np.testing.assert_allclose([probability for _, probability in ranking], expected, rtol=1e-3)
     for k in (1, 5, order.size):
         assert model.rank(source, at, k) == ranking[:k]

@@ -144,10 +144,10 @@ def test_no_steps_leave_a_head_alone():
 
 def test_few_events_take_fewer_steps():
     config = ForecastConfig(steps=600, batch_events=128, passes=10)
-    assert learn._enough(config, 1_000_000) == 600
-    assert learn._enough(config, 128) == 10
-    assert learn._enough(config, 129) == 11
-    assert learn._enough(config, 1) == 1
+    assert learn.enough_steps(config, 1_000_000) == 600
+    assert learn.enough_steps(config, 128) == 10
+    assert learn.enough_steps(config, 129) == 11
+    assert learn.enough_steps(config, 1) == 1
 
 
 def test_weights_have_a_stream_of_their_own():

@@ -15,7 +15,8 @@ AnyBaseline = toe.ToeRule | links.LinkRule | classes.Majority | classes.DegreeAg
 _ALL: tuple[type[AnyBaseline], ...] = (
     *(toe.Mean, toe.Median, toe.NodeMean, toe.Additive, toe.Reciprocity, toe.BoostedTrees),
     *(links.EdgeBank, links.Popularity, links.OwnRecency, links.GlobalRecency, links.LastSeen),
-    *(links.ReverseRecency, links.ReversePopularity, links.LastAct, links.OwnThenPopular),
+    *(links.LastSeenFormerLast, links.ReverseRecency, links.OwnReverseRecency, links.ReversePopularity),
+    *(links.LastAct, links.LastActThenSeen, links.OwnThenPopular, links.CoVisitation),
     *(classes.Majority, classes.DegreeAge, vectors.DeepWalk),
 )
 BASELINES: dict[str, type[AnyBaseline]] = {baseline.name: baseline for baseline in _ALL}  # in the order of tables

@@ -1,6 +1,7 @@
 """Rules for how long it takes until src links to dst, and boosted trees on their history.
 
-All learn squashed ToEs from events as they would have been asked: as of the moment at which the target joined.
+All learn squashed ToEs from events as they would have been asked: as of the moment at which the target joined. Asked
+later, while the link is still open, they know that shorter ToEs are ruled out.
 """
 
 from __future__ import annotations
@@ -15,15 +16,43 @@ from tadge.baselines.base import Baseline
 from tadge.features.pairs import Pairs, timed_pairs
 from tadge.features.plain import joined_to, plain_columns
 from tadge.graph import TemporalGraph
+from tadge.graph.chains import as_of_joining
 from tadge.protocols import Statistic, Unit
 from tadge.seeding import stream
-from tadge.units import unsquash
+from tadge.units import squash, unsquash
 from tadge.validation import latest_from, smallest_error
 
 EFFECT_PENALTIES = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
 BOOSTING = {"learning_rate": 0.05, "max_leaf_nodes": 31, "min_samples_leaf": 20, "l2_regularization": 10.0}
 MAX_TREES = 300
 ONE_DAY = 0.5  # squashed: the prediction where no edge had a ToE
+
+
+class LongerToes:
+    """Look up how long edges took that took longer than what has passed.
+
+    Args:
+        toe: (n,) squashed ToEs that were learned from, in any order.
+    """
+
+    def __init__(self, toe: Days) -> None:
+        self.toe = np.sort(toe)
+        self.sums = np.append(np.cumsum(self.toe[::-1])[::-1], 0.0)  # (n + 1,) of each and all that are longer
+
+    def mean(self, passed: Days) -> Days:
+        """Average those that are longer, (Q,) squashed; where none is, what has passed, (Q,) squashed."""
+        first = np.searchsorted(self.toe, passed, side="right")
+        count = self.toe.size - first
+        return np.where(count > 0, np.maximum(self.sums[first] / np.maximum(count, 1), passed), passed)
+
+    def median(self, passed: Days) -> Days:
+        """Take the median of those that are longer, (Q,) squashed; where none is, what has passed, (Q,) squashed."""
+        first, size = np.searchsorted(self.toe, passed, side="right"), self.toe.size
+        if not size:
+            return passed
+        low, high = ((first + size + k) // 2 for k in (-1, 0))  # the same one where their number is odd
+        middle = (self.toe[np.minimum(low, size - 1)] + self.toe[np.minimum(high, size - 1)]) / 2
+        return np.where(first < size, middle, passed)
 
 
 class ToeRule(Baseline):
@@ -40,6 +69,7 @@ class ToeRule(Baseline):
         pairs = timed_pairs(graph, events=events)
         self.mean_ = float(pairs.toe.mean()) if pairs.toe.size else ONE_DAY
         self.longest_ = float(pairs.toe.max(initial=ONE_DAY))
+        self.longer_ = LongerToes(pairs.toe)
         self._learn(graph, pairs)
         return self
 
@@ -55,6 +85,9 @@ class ToeRule(Baseline):
     ) -> Days:
         """Predict how long it takes until src links to dst, (n,) days since dst last joined.
 
+        It is the prediction that could be made when dst joined. Where time has passed since then, it is at least the
+        mean of the ToEs that were learned from and are longer than that time.
+
         Args:
             src: (n,) node numbers.
             dst: (n,) node numbers.
@@ -64,7 +97,12 @@ class ToeRule(Baseline):
             statistic: these have one prediction, and give it for both.
         """
         sources, targets = np.asarray(src, np.int64), np.asarray(dst, np.int64)
-        squashed = np.clip(self._predict(graph, sources, targets, np.asarray(at, np.float64)), 0.0, self.longest_)
+        joined, passed = as_of_joining(graph, targets, np.asarray(at, np.float64))
+        squashed = np.clip(self._predict(graph, sources, targets, joined), 0.0, self.longest_)
+        is_open = passed > 0
+        if is_open.any():
+            longer = self._longer(graph, sources[is_open], targets[is_open], joined[is_open], squash(passed[is_open]))
+            squashed[is_open] = np.maximum(squashed[is_open], longer)
         return squashed if unit == "squashed" else unsquash(squashed)
 
     def _learn(self, graph: TemporalGraph, pairs: Pairs) -> None:
@@ -73,6 +111,10 @@ class ToeRule(Baseline):
     def _predict(self, graph: TemporalGraph, src: Ints, dst: Ints, at: Days) -> Days:
         """Predict squashed ToEs, (n,): the mean, where a rule has no more."""
         return np.full(src.size, self.mean_)
+
+    def _longer(self, graph: TemporalGraph, src: Ints, dst: Ints, at: Days, passed: Days) -> Days:
+        """Give what a ToE is at least that is longer than what has passed, (n,) squashed: the mean of all such."""
+        return self.longer_.mean(passed)
 
 
 class Mean(ToeRule):
@@ -91,6 +133,9 @@ class Median(ToeRule):
 
     def _predict(self, graph: TemporalGraph, src: Ints, dst: Ints, at: Days) -> Days:
         return np.full(src.size, self.median_)
+
+    def _longer(self, graph: TemporalGraph, src: Ints, dst: Ints, at: Days, passed: Days) -> Days:
+        return self.longer_.median(passed)
 
 
 class NodeMean(ToeRule):
@@ -128,9 +173,14 @@ class Reciprocity(ToeRule):
         self.answer_, self.other_ = (
             float(pairs.toe[which].mean()) if which.any() else self.mean_ for which in (joined, ~joined)
         )
+        self.longer_answers_, self.longer_others_ = LongerToes(pairs.toe[joined]), LongerToes(pairs.toe[~joined])
 
     def _predict(self, graph: TemporalGraph, src: Ints, dst: Ints, at: Days) -> Days:
         return np.where(joined_to(graph, src, dst, at), self.answer_, self.other_)
+
+    def _longer(self, graph: TemporalGraph, src: Ints, dst: Ints, at: Days, passed: Days) -> Days:
+        answers, others = self.longer_answers_.mean(passed), self.longer_others_.mean(passed)
+        return np.where(joined_to(graph, src, dst, at), answers, others)
 
 
 class BoostedTrees(ToeRule):

@@ -10,13 +10,14 @@ import numpy.typing as npt
 
 from tadge.arrays import Days, Ints
 from tadge.baselines.base import Baseline
-from tadge.baselines.toe import ONE_DAY
+from tadge.baselines.toe import ONE_DAY, LongerToes
 from tadge.config import NetworkConfig
 from tadge.deepwalk.initialise import initial_vectors
 from tadge.features.pairs import timed_pairs
 from tadge.graph import TemporalGraph
+from tadge.graph.chains import as_of_joining
 from tadge.protocols import Statistic, Unit
-from tadge.units import unsquash
+from tadge.units import squash, unsquash
 from tadge.validation import latest_from, smallest_error
 
 NET_PENALTIES: Days = 10.0 ** np.arange(-5.0, 0.0, 0.5)  # strongest last
@@ -57,6 +58,7 @@ class DeepWalk(Baseline):
         asked = timed_pairs(graph, events=events)
         self.head_ = elastic_net(self._sum(asked.src, asked.dst), asked.toe)
         self.longest_ = float(asked.toe.max(initial=ONE_DAY))
+        self.longer_ = LongerToes(asked.toe)
         return self
 
     def embed(self, nodes: npt.ArrayLike, at: npt.ArrayLike, *, graph: TemporalGraph) -> npt.NDArray[np.float32]:
@@ -84,9 +86,15 @@ class DeepWalk(Baseline):
         unit: Unit = "days",
         statistic: Statistic = "mean",
     ) -> Days:
-        """Predict how long it takes until src links to dst, (n,) days, or squashed; the moment is not looked at."""
-        sums = self._sum(np.asarray(src, np.int64), np.asarray(dst, np.int64))
+        """Predict how long it takes until src links to dst, (n,) days, or squashed.
+
+        The moment matters only where the link is still open: then it is at least the mean of longer ToEs.
+        """
+        targets = np.asarray(dst, np.int64)
+        sums = self._sum(np.asarray(src, np.int64), targets)
         predicted = np.clip(sums @ self.head_[:-1] + self.head_[-1], 0.0, self.longest_)
+        passed = as_of_joining(graph, targets, np.asarray(at, np.float64))[1]
+        predicted = np.where(passed > 0, np.maximum(predicted, self.longer_.mean(squash(passed))), predicted)
         return predicted if unit == "squashed" else unsquash(predicted)
 
     def _sum(self, src: Ints, dst: Ints) -> npt.NDArray[np.float32]:

@@ -330,7 +330,8 @@ def _answering(out: Path | None) -> Iterator[None]:
             yield
         except TadgeError as error:
             where = ARGUMENTS.get(error.where or "", error.where)
-            details = {"expected": error.expected, "found": error.found, "cure": error.cure, "where": where}
+            cure = None if "graph=" in (error.cure or "") else error.cure  # there is no such flag
+            details = {"expected": error.expected, "found": error.found, "cure": cure, "where": where}
             raise TadgeError(error.what, **details) from error
 
 

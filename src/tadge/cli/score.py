@@ -28,7 +28,9 @@ from tadge.config import (
     AGAINST,
     CUTS,
     MAX_LINKS,
+    ORIGINS,
     QUERIES,
+    REFRESH,
     TOLERANCE,
     ForecastConfig,
     NetworkConfig,
@@ -66,9 +68,15 @@ def evaluate(
     ] = None,
     methods: Annotated[str | None, typer.Option(help="Baselines, with commas; all by default; or none.")] = None,
     against: Annotated[
-        str, typer.Option(help="Negatives that true links are ranked against, with commas: random, historical, all.")
+        str,
+        typer.Option(
+            help="Negatives that true links are ranked against, with commas: random, historical, all, tgb (1,000, up "
+            "to half of them former targets in training, as for tgbl-uci)."
+        ),
     ] = ",".join(AGAINST),
     max_links: Annotated[int, flag(MAX_LINKS)] = MAX_LINKS.default,
+    origins: Annotated[int, flag(ORIGINS)] = ORIGINS.default,
+    refresh: Annotated[int, flag(REFRESH)] = REFRESH.default,
     seeds: Annotated[int, typer.Option(help="How many seeds; several give error bars.", min=1)] = 1,
     refit: Annotated[bool, typer.Option("--refit", help="Learn from the first 85% before the test, not 70%.")] = False,
     control: Annotated[bool, typer.Option(help="Whether to learn from shuffled times too; first seed only.")] = True,
@@ -85,7 +93,8 @@ def evaluate(
 
     The tables have a row for each: "Forecaster", "TADGE (vectors)", the baselines; plain sentences say where they lose.
     Every result is a JSON file in the folder as soon as it is there, one per protocol and seed, and one of all seeds.
-    Ctrl-C stops; --resume takes what is finished and goes on.
+    Ctrl-C stops; --resume takes what is finished and goes on. With --refresh every batch is a history of its own: cheap
+    for baselines and Forecaster, slow for the vectors of TADGE.
 
     Example: tadge evaluate edges.csv --out results/ --seeds 3
     """
@@ -110,6 +119,8 @@ def evaluate(
             methods=None if methods is None else names_of(methods) if methods != "none" else [],
             against=names_of(against),
             max_links=max_links,
+            refresh=refresh,
+            origins=origins,
             refit=refit,
             control=control,
             progress=False if quiet else None,

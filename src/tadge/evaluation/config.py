@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from tadge.arrays import Ints
-from tadge.config import AGAINST, MAX_LINKS, check_options, option
+from tadge.config import AGAINST, MAX_LINKS, ORIGINS, REFRESH, check_options, option
 from tadge.errors import ConfigError
 from tadge.evaluation.questions import KINDS_OF_NEGATIVES
 from tadge.graph.graph import TemporalGraph
 from tadge.progress import Bars
 
 PROTOCOLS = ("forecast", "paper")
+SHARES = (0.7, 0.15)  # of the events to train and to validate on
 TASKS = ("toe", "links", "who-and-when", "classes")
 
 
@@ -25,7 +26,8 @@ class EvaluationConfig:
     Attributes:
         tasks: some of "toe", "links", "who-and-when" and "classes", in the order of tables.
         name: what the data is called in titles.
-        against: forecast: negatives that true targets are ranked against: some of "random", "historical" and "all".
+        against: forecast: negatives that true targets are ranked against: some of "random", "historical", "all" and
+            "tgb" (as for tgbl-uci: 1,000, up to half of them former targets in the training part).
     """
 
     protocol: str = option(
@@ -34,6 +36,8 @@ class EvaluationConfig:
     tasks: Sequence[str] = TASKS
     against: Sequence[str] = AGAINST
     max_links: int = option(MAX_LINKS.default, MAX_LINKS.help, low=MAX_LINKS.low)
+    refresh: int = option(REFRESH.default, REFRESH.help, low=REFRESH.low)
+    origins: int = option(ORIGINS.default, ORIGINS.help, low=ORIGINS.low)
     refit: bool = option(False, "learn from the first 85% before the test, after all choices are made; not from 70%")
     control: bool = option(True, "let every estimator learn once more, from shuffled times")
     name: str = ""
@@ -71,6 +75,7 @@ class Setting:
         labels: (N,) class numbers, -1 without one; None: nobody is asked for classes.
         folder: where models and answers are kept, so that the work can go on after a stop; None: nowhere.
         bars: show progress.
+        shares: of the events to train and to validate on, in the forecast protocol; the test has what is left.
     """
 
     graph: TemporalGraph
@@ -79,3 +84,4 @@ class Setting:
     labels: Ints | None
     folder: Path | None
     bars: Bars
+    shares: tuple[float, float] = SHARES

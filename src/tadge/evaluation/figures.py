@@ -1,7 +1,7 @@
 """Figures with their intervals, from what was measured for each question; and who beats whom.
 
 All columns of a task are resampled together: the same questions are drawn for every method, so that a difference is
-judged question by question.
+judged question by question. Questions about one target are drawn together: they are not independent of each other.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tadge.arrays import Days, Flags
+from tadge.arrays import Days, Flags, Ints
 from tadge.evaluation.metrics import (
     ColumnStatistic,
     apply_statistic,
@@ -38,6 +38,7 @@ def summarise(
     task: str,
     compared: Sequence[str],
     pairs: Sequence[tuple[str, str]],
+    clusters: Ints | None = None,
 ) -> tuple[dict[str, dict[str, Figure]], list[dict[str, Any]]]:
     """Compute the figures of a task, and who beats whom.
 
@@ -48,6 +49,7 @@ def summarise(
         task: its name.
         compared: the metrics by which methods are compared.
         pairs: a model and a method that it is compared with; pairs of methods without figures are left out.
+        clusters: (n,) numbers of what questions have in common, such as their target; see `resampled`.
 
     Returns:
         The figures of each method by metric, each with its interval; and the comparisons.
@@ -55,10 +57,11 @@ def summarise(
     figures: dict[str, dict[str, Figure]] = {name: {} for name in measured}
     if not measured:
         return figures, []
-    draws = _add(figures, measured, "", seed)
+    draws = _add(figures, measured, "", seed, clusters)
     for group, mask in (groups or {}).items():
         if mask.any():
-            _add(figures, {name: _only(columns, mask) for name, columns in measured.items()}, f" {group}", seed)
+            some = {name: _only(columns, mask) for name, columns in measured.items()}
+            _add(figures, some, f" {group}", seed, None if clusters is None else clusters[mask])
     comparisons = []
     for model, rival in pairs:
         for metric in compared if model in measured and rival in measured else ():
@@ -74,10 +77,14 @@ def _only(columns: Measured, mask: Flags) -> Measured:
 
 
 def _add(
-    figures: dict[str, dict[str, Figure]], measured: Mapping[str, Measured], suffix: str, seed: int
+    figures: dict[str, dict[str, Figure]],
+    measured: Mapping[str, Measured],
+    suffix: str,
+    seed: int,
+    clusters: Ints | None,
 ) -> dict[tuple[str, str], Days]:
     """Add the figures of all columns; give the resampled ones."""
-    values, draws = _resample(measured, seed)
+    values, draws = _resample(measured, seed, clusters)
     for (name, metric), value in values.items():
         low, high = percentile_interval(draws[name, metric])
         figures[name][metric + suffix] = {"value": value, "low": low, "high": high}
@@ -85,7 +92,7 @@ def _add(
 
 
 def _resample(
-    measured: Mapping[str, Measured], seed: int
+    measured: Mapping[str, Measured], seed: int, clusters: Ints | None
 ) -> tuple[dict[tuple[str, str], float], dict[tuple[str, str], Days]]:
     """Give the statistic of every column, and its statistics over all resamples, (r,)."""
     cells = {
@@ -98,7 +105,7 @@ def _resample(
     none = np.empty((len(next(iter(cells.values()))[1]), 0))
     stacked = np.concatenate([none, *(values for _, values in averaged.values())], axis=1)
     once = stacked.mean(axis=0, keepdims=True)
-    means, medians = resampled(stacked, np.concatenate([none, *halved.values()], axis=1), seed)
+    means, medians = resampled(stacked, np.concatenate([none, *halved.values()], axis=1), seed, clusters=clusters)
     figures, draws, column = {}, {}, 0
     for key, (statistic, values) in averaged.items():
         cut = slice(column, column + values.shape[1])

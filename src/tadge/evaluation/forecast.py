@@ -18,7 +18,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from tadge.arrays import Flags, Report
+from tadge.arrays import Flags, Ints, Report
 from tadge.errors import InputError
 from tadge.evaluation import questions as ask
 from tadge.evaluation.classes import ClassQuestions, class_questions, classify, measure_classes
@@ -30,13 +30,16 @@ from tadge.evaluation.result import Result
 from tadge.evaluation.tasks import (
     COMPARED,
     DAYS_MEDIAN,
+    FORMER_ONLY,
     MAIN,
     SHOWN,
     SQUASHED_MEAN,
+    STILL_OPEN,
     measure_links,
     measure_toe,
     measure_who_and_when,
     predict_toe,
+    rank_historical,
     rank_links,
     vectors_of,
 )
@@ -63,6 +66,7 @@ class ForecastPlan:
         setting: graph, options and seed.
         split: the periods of the graph.
         links: the questions of the test period; `toe` alike.
+        open_toe: those of `toe`, asked no earlier than right before the test period.
         classes: None where nobody is asked for classes.
         early_links: questions of the validation period; `early_toe` alike.
     """
@@ -71,6 +75,7 @@ class ForecastPlan:
     split: TimeSplit
     links: ask.LinkQuestions
     toe: ask.ToeQuestions
+    open_toe: ask.ToeQuestions
     classes: ClassQuestions | None
     early_links: ask.LinkQuestions
     early_toe: ask.ToeQuestions
@@ -105,7 +110,7 @@ def judge_forecasts(models: Sequence[Answerer], baselines: Sequence[str | Answer
 def make_forecast_plan(setting: Setting) -> ForecastPlan:
     """Split a graph by time and make all questions."""
     graph, seed, config = setting.graph, setting.seed, setting.config
-    split = split_by_time(graph)
+    split = split_by_time(graph, *setting.shares)
     if split.test.num_events < MIN_TEST_EVENTS:
         found, cure = f"{split.test.num_events} of {graph.num_events:,}", "use a longer history"
         raise InputError("too few test events", expected=f"at least {MIN_TEST_EVENTS}", found=found, cure=cure)
@@ -113,13 +118,15 @@ def make_forecast_plan(setting: Setting) -> ForecastPlan:
     classes, before = None, float(np.nextafter(split.test_from, -np.inf))
     if "classes" in config.tasks and setting.labels is not None:
         classes = class_questions(graph, setting.labels, before, seed)
+    toe = ask.toe_questions(graph, *test, seed, max(config.max_links, ask.MAX_TOE) if config.max_links else 0)
     return ForecastPlan(
         setting,
         split,
-        ask.link_questions(graph, *test, seed, config.max_links),
-        ask.toe_questions(graph, *test, seed, max(config.max_links, ask.MAX_TOE) if config.max_links else 0),
+        ask.link_questions(graph, *test, seed, config.max_links, config.refresh, split.validation_from),
+        toe,
+        toe.still_open(graph, split.test_from),
         classes,
-        ask.link_questions(graph, *early, seed, MAX_VALIDATION),
+        ask.link_questions(graph, *early, seed, MAX_VALIDATION, config.refresh),
         ask.toe_questions(graph, *early, seed, MAX_VALIDATION),
     )
 
@@ -132,6 +139,13 @@ def forecast_answers(competitor: Competitor, plan: ForecastPlan) -> Answers:
     setting, place = plan.setting, None
     if setting.folder is not None and competitor.about is not None:
         asked = [plan.tasks, plan.kinds, len(plan.links), len(plan.toe), setting.seed, setting.config.refit]
+        asked += [
+            setting.config.refresh,
+            plan.split.validation_from,
+            plan.split.test_from,
+            FORMER_ONLY,
+            STILL_OPEN,
+        ]  # answers of before these tables are not taken
         asked += [competitor.shuffled, _digest(plan.classes), setting.graph.fingerprint, version("tadge")]
         place = setting.folder / f"{competitor.slug}-{short_hash(json.dumps([competitor.about, asked]))}.npz"
         with suppress(OSError, ValueError, EOFError, BadZipFile), np.load(place, allow_pickle=False) as kept:
@@ -189,12 +203,22 @@ def _ask_test(method: Answerer, plan: ForecastPlan, answers: Answers, timed: Tim
     graph = plan.setting.graph
     if isinstance(method, ScoresLinks):
         for kind in plan.kinds:
-            part, ranks = f"links ({kind})", partial(rank_links, method, plan.links, kind)
-            answers[part] = timed(part, ranks)
+            part = f"links ({kind})"
+            if kind == "historical":
+                answers[part], answers[FORMER_ONLY] = timed(part, partial(rank_historical, method, plan.links))
+            else:
+                answers[part] = timed(part, partial(rank_links, method, plan.links, kind))
     if plan.asks_toe and isinstance(method, PredictsToe):
-        answers["toe squashed"], answers["toe days"] = timed(
-            "toe", lambda report: predict_toe(method, plan.toe, graph, (SQUASHED_MEAN, DAYS_MEDIAN), report)
-        )
+        ways = SQUASHED_MEAN, DAYS_MEDIAN
+        predicted = timed("toe", lambda report: predict_toe(method, plan.toe, graph, ways, report))
+        answers["toe squashed"], answers["toe days"] = predicted
+        if "toe" in plan.tasks:
+            later = plan.open_toe.at > plan.toe.at  # the others have been asked
+            asked_again, predicted = plan.open_toe.take(later), predicted.copy()
+            predicted[:, later] = timed(
+                STILL_OPEN, lambda report: predict_toe(method, asked_again, graph, ways, report)
+            )
+            answers[f"{STILL_OPEN} squashed"], answers[f"{STILL_OPEN} days"] = predicted
     if plan.classes is not None and isinstance(method, EmbedsNodes):
         asked = plan.classes
         vectors = timed("vectors", lambda report: vectors_of(method, asked.nodes, asked.at, graph, report))
@@ -222,18 +246,25 @@ def _digest(asked: ClassQuestions | None) -> str | None:
 def fill_forecast_result(result: Result, plan: ForecastPlan, answers: Mapping[str, Answers]) -> None:
     """Turn answers into figures, task by task."""
     links, toe, graph = plan.links, plan.toe, plan.setting.graph
-    links_by, toe_by = (ask.kinds_of(graph, asked.src, asked.dst, asked.at, asked.unseen) for asked in (links, toe))
+    links_by, toe_by, open_by = (
+        ask.kinds_of(graph, asked.src, asked.dst, asked.at, asked.unseen) for asked in (links, toe, plan.open_toe)
+    )
     for kind in plan.setting.config.against if "links" in plan.tasks else ():
         task = f"links ({kind})"
         measured = {name: measure_links(given[task]) for name, given in answers.items() if task in given}
-        _add(result, plan, task, measured, len(links), links_by)
-    if "toe" in plan.tasks and len(toe):
+        _add(result, plan, task, measured, len(links), links_by, links.dst)
+        if kind == "historical" and links.num_former.any():
+            has_former = links.num_former > 0
+            measured = {name: measure_links(answers[name][FORMER_ONLY][has_former]) for name in measured}
+            chosen = {name: mask[has_former] for name, mask in links_by.items()}
+            _add(result, plan, FORMER_ONLY, measured, int(has_former.sum()), chosen, links.dst[has_former])
+    for task, groups in (("toe", toe_by), (STILL_OPEN, open_by)) if "toe" in plan.tasks and len(toe) else ():
         measured = {
-            name: measure_toe(given["toe squashed"], given["toe days"], toe.toe)
+            name: measure_toe(given[f"{task} squashed"], given[f"{task} days"], toe.toe)
             for name, given in answers.items()
-            if "toe squashed" in given
+            if f"{task} squashed" in given
         }
-        _add(result, plan, "toe", measured, len(toe), toe_by)
+        _add(result, plan, task, measured, len(toe), groups, toe.dst)
     if "who-and-when" in plan.tasks and len(toe):
         _who_and_when(result, plan, answers, links_by)
     if plan.classes is not None:
@@ -241,7 +272,7 @@ def fill_forecast_result(result: Result, plan: ForecastPlan, answers: Mapping[st
         measured = {
             name: measure_classes(asked, given["classes"]) for name, given in answers.items() if "classes" in given
         }
-        _add(result, plan, "classes", measured, asked.test.size, None)
+        _add(result, plan, "classes", measured, asked.test.size)
     result.notes += _notes(plan)
 
 
@@ -251,14 +282,15 @@ def _add(
     task: str,
     measured: Mapping[str, Measured],
     questions: int,
-    groups: Groups | None,
+    groups: Groups | None = None,
+    targets: Ints | None = None,
 ) -> None:
     if not measured:
         result.notes.append(f"{task} is left out: no method here can answer it")
         return
-    kind = task.partition(" ")[0]
+    kind = next(kind for kind in MAIN if task.startswith(kind))
     compared = COMPARED.get(kind, (MAIN[kind],))
-    result.add_measured(task, measured, plan.setting.seed, questions, SHOWN[kind], compared, groups)
+    result.add_measured(task, measured, plan.setting.seed, questions, SHOWN[kind], compared, groups, targets)
     if groups is not None:
         result.tasks[task] |= {name: int(np.count_nonzero(mask)) for name, mask in groups.items()}
 
@@ -284,7 +316,7 @@ def _who_and_when(result: Result, plan: ForecastPlan, answers: Mapping[str, Answ
         if "links (random)" in answers[ranking] and "toe days" in answers[timing]
     }
     chosen = {name: mask[link] for name, mask in groups.items()}
-    _add(result, plan, "who-and-when", measured, link.size, chosen)
+    _add(result, plan, "who-and-when", measured, link.size, chosen, plan.links.dst[link])
 
 
 def _best_early(result: Result, names: Sequence[str], figure: str, best: Callable[..., str]) -> str | None:
@@ -303,13 +335,29 @@ def _notes(plan: ForecastPlan) -> list[str]:
         )
     if not len(toe) and {"toe", "who-and-when"} & set(plan.tasks):
         notes.append("toe and who-and-when are left out: no event of the test period has a ToE")
+    if plan.kinds and links.refresh > 1:
+        notes.append(
+            f"links: known is what happened before each batch of {links.refresh:,} test events; "
+            "a question keeps its own moment"
+        )
+    if len(toe) and "toe" in plan.tasks:
+        later = np.count_nonzero(plan.open_toe.at > toe.at)
+        notes.append(
+            f"{STILL_OPEN}: the same questions, but none is asked before the test period begins; for {later:,} of "
+            f"{len(toe):,} the target had joined before it, and it is known that the link had not come by then"
+        )
     if "historical" in plan.kinds:
-        fraction = links.historical_fraction
+        fraction, has_former = links.historical_fraction, np.count_nonzero(links.num_former)
         notes.append(f"historical negatives: {fraction:.0%} are former targets of the source, the others random")
+        notes.append(
+            f"{FORMER_ONLY}: without the random ones; of {has_former:,} of {len(links):,} questions, whose source had "
+            "linked to anybody but the true target"
+        )
     if plan.classes is None and "classes" in plan.tasks:
         notes.append("classes are left out: there are no labels")
     if plan.classes is not None and plan.classes.asked_of > plan.classes.train.size:
         notes.append(f"classes: learned from {plan.classes.train.size:,} of {plan.classes.asked_of:,} nodes")
     if plan.setting.config.refit:
-        notes.append("methods learned from the first 85% of the events before the test")
+        part = "the first 85% of the events" if plan.setting.config.origins == 1 else "all that is before it"
+        notes.append(f"methods learned from {part} before the test")
     return notes

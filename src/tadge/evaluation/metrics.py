@@ -1,7 +1,8 @@
 """Metrics over arrays, and a paired bootstrap of our own: no library resamples many methods together in bounded memory.
 
 The same seed and number of questions draw the same questions, so that figures of several methods can be compared
-question by question. F1 is computed from counts, which can be resampled; scikit-learn's needs every single answer.
+question by question. Questions that have something in common, such as their target, can be drawn together. F1 is
+computed from counts, which can be resampled; scikit-learn's needs every single answer.
 """
 
 # mypy: allow-untyped-decorators
@@ -74,23 +75,38 @@ def apply_statistic(statistic: ColumnStatistic, means: Days) -> Days:
     return np.sqrt(means[:, 0]) if statistic == "root mean" else means[:, 0]
 
 
-def resampled(means_of: Days, medians_of: Days, seed: int, resamples: int = RESAMPLES) -> tuple[Days, Days]:
-    """Compute means of columns, (n, c), and medians of others, (n, m), over every resample, (r, c) and (r, m)."""
+def resampled(
+    means_of: Days, medians_of: Days, seed: int, resamples: int = RESAMPLES, clusters: Ints | None = None
+) -> tuple[Days, Days]:
+    """Compute means of columns, (n, c), and medians of others, (n, m), over every resample, (r, c) and (r, m).
+
+    Args:
+        means_of: (n, c).
+        medians_of: (n, m).
+        seed: of the resampling.
+        resamples: how many.
+        clusters: (n,) questions with the same number are drawn together, as many clusters as there are; by default, or
+            where all are in one cluster, each question is drawn by itself.
+    """
     size, means, medians = len(means_of), [], []
     order = np.argsort(medians_of, axis=0, kind="stable")
     ordered = np.take_along_axis(medians_of, order, axis=0)
-    for weights in _weights(size, seed, resamples):
-        means.append(weights @ means_of / size)
+    cluster = np.arange(size) if clusters is None else np.unique(clusters, return_inverse=True)[1]
+    if cluster.max(initial=0) == 0:
+        cluster = np.arange(size)
+    for weights in _weights(cluster, seed, resamples):
+        means.append(weights @ means_of / weights.sum(axis=1, keepdims=True))
         medians.append(weighted_medians(weights, order, ordered))
     return np.concatenate(means), np.concatenate(medians)
 
 
 @numba.njit(cache=True)
 def weighted_medians(weights: Days, order: Ints, ordered: Days) -> Days:
-    """Compute medians of columns, (n, m) in ascending order, under rows of weights, (b, n), that sum to n; (b, m)."""
-    size, columns = ordered.shape
+    """Compute medians of columns, (n, m) in ascending order, under rows of whole weights, (b, n); (b, m)."""
+    columns = ordered.shape[1]
     medians = np.empty((len(weights), columns))
     for row in range(len(weights)):
+        size = int(weights[row].sum())
         for column in range(columns):
             place, count = 0, weights[row, order[0, column]]
             while count <= (size - 1) // 2:
@@ -104,16 +120,17 @@ def weighted_medians(weights: Days, order: Ints, ordered: Days) -> Days:
     return medians
 
 
-def _weights(size: int, seed: int, resamples: int) -> Iterator[Days]:
-    """Draw how often each question is in each resample, some resamples at once, (b, n)."""
-    if not size:
+def _weights(cluster: Ints, seed: int, resamples: int) -> Iterator[Days]:
+    """Draw how often each question is in each resample, some resamples at once, (b, n), by its cluster, (n,)."""
+    if not cluster.size:
         raise InputError("nothing to resample", expected="at least one question", found="none")
     rng = np.random.default_rng(int(stream(seed, "bootstrap")))
-    at_once = max(1, WEIGHTS_AT_ONCE // size)
+    at_once, size = max(1, WEIGHTS_AT_ONCE // cluster.size), int(cluster.max()) + 1
     for first in range(0, resamples, at_once):
         count = min(at_once, resamples - first)
         drawn = rng.integers(size, size=(count, size)) + np.arange(count)[:, None] * size
-        yield np.bincount(drawn.reshape(-1), minlength=count * size).reshape(count, size).astype(np.float64)
+        times = np.bincount(drawn.reshape(-1), minlength=count * size).reshape(count, size)
+        yield times[:, cluster].astype(np.float64)
 
 
 def percentile_interval(draws: Days, level: float = LEVEL) -> tuple[float, float]:

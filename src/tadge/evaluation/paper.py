@@ -35,6 +35,7 @@ from tadge.evaluation.figures import Measured
 from tadge.evaluation.result import Result
 from tadge.evaluation.tasks import (
     COMPARED,
+    DAYS_MEDIAN,
     EPSILONS,
     SHOWN,
     SQUASHED_MEAN,
@@ -198,14 +199,13 @@ def ask(method: Answerer, plan: PaperPlan, refitted: Answerer) -> dict[str, Meas
     decides = "links" in tasks or (toe is not None and "who-and-when" in tasks)
     scores = _scores(method, refitted, plan, rows) if decides else None
     if toe is not None and "toe" in tasks:
-        longest = squash(plan.split.train_graph.toe_values().max(initial=0.0))
-        measured["toe"] = measure_toe(toe, unsquash(np.clip(toe, 0.0, longest)), plan.test.toe)
+        measured["toe"] = measure_toe(*toe, plan.test.toe)
     if scores is not None:
         decisions = _decide(plan, *scores)
         if "links" in tasks:
             measured["edges"] = measure_edges(plan.test, *decisions)
         if toe is not None and "who-and-when" in tasks:
-            measured["time-aware edges"] = measure_timely_edges(plan.test, *decisions, toe)
+            measured["time-aware edges"] = measure_timely_edges(plan.test, *decisions, toe[0])
     if rows is not None and "links" in tasks:
         means = [vector_score(node_means(*part, plan.setting.graph.num_nodes)[part[1]]) for part in rows[1:]]
         measured["edges per node"] = measure_edges(plan.test, *_decide(plan, *means))
@@ -245,17 +245,26 @@ def _decide(plan: PaperPlan, early: Score, test: Score) -> tuple[EdgeScores, flo
     return plan.test.scored(test), threshold(plan.early.scored(early))
 
 
-def _toe(method: Answerer, plan: PaperPlan) -> Days | None:
-    """Let a method predict the squashed ToE of the test edges, (M,): off its walk, or as of the target's joining."""
+def _toe(method: Answerer, plan: PaperPlan) -> tuple[Days, Days] | None:
+    """Let a method predict the ToE of the test edges, squashed and in days, (M,) each.
+
+    It reads them off its walk; or it predicts them as of the target's joining, the mean of the squashed ToE and the
+    median in days. What is read off a walk is in days what it is squashed, and at most the longest in training.
+    """
     edges = plan.test
     if isinstance(method, EmbedsWalks):
         walks = plan.split.test
         shape, mask = (len(walks), walks.nodes.shape[1] - 1), walks.nodes[:, 1:] >= 0
-        return checked_toe(method, method.predict_walk_toe(walks), shape, mask)[edges.walk, edges.step]
+        squashed = checked_toe(method, method.predict_walk_toe(walks), shape, mask)[edges.walk, edges.step]
+        longest = squash(plan.split.train_graph.toe_values().max(initial=0.0))
+        return squashed, unsquash(np.clip(squashed, 0.0, longest))
     if isinstance(method, PredictsToe):
         pairs = NodeNumbers(edges.src), NodeNumbers(edges.dst), edges.joined
-        toe = method.predict_toe(*pairs, graph=plan.setting.graph, **SQUASHED_MEAN)
-        return checked_toe(method, toe, edges.toe.shape)
+        squashed, days = (
+            checked_toe(method, method.predict_toe(*pairs, graph=plan.setting.graph, **way), edges.toe.shape)
+            for way in (SQUASHED_MEAN, DAYS_MEDIAN)
+        )
+        return squashed, days
     return None
 
 
@@ -315,7 +324,8 @@ def fill_paper_result(result: Result, plan: PaperPlan, answers: Mapping[str, Ans
     for task, (main, shown) in METRICS.items():
         if task in measured:
             compared = COMPARED.get(task, (main,))
-            columns = questions[task], shown, compared, groups.get(task)
+            targets = plan.test.dst if task == "toe" else None
+            columns = questions[task], shown, compared, groups.get(task), targets
             result.add_measured(task, measured[task], plan.setting.seed, *columns)
     result.notes += _notes(plan, measured)
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tadge.arrays import Flags
+from tadge.arrays import Flags, Ints
 from tadge.errors import InputError
 from tadge.evaluation.figures import Figure, Measured, label, number, outcome, smaller_is_better, summarise
-from tadge.evaluation.table import as_html, as_tables, as_text
+from tadge.evaluation.table import as_html, as_tables, as_text, num_periods
 from tadge.storage.atomic import atomic_file
 
 if TYPE_CHECKING:
@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 KINDS_IN_ORDER = ("model", "variant", "rule", "control")  # of rows
 SHUFFLED = "{}, times shuffled"  # the name of a model's control
-IN_WORDS = {"median days": "median error in days"}  # metrics that sentences do not call by their label
+IN_WORDS = {
+    "median days": "median error in days",
+    "mae days": "MAE in days",
+}  # metrics that sentences do not call by their label
 
 
 @dataclass
@@ -31,8 +34,9 @@ class Result:
 
     Attributes:
         protocol: "forecast" or "paper".
-        tasks: of each task `main`, the metric that methods are compared by; `shown`, the metrics that tables show; and
-            `questions`, how many were asked. Metrics that begin with rmse, mae or median are errors.
+        tasks: of each task `main`, the metric that methods are compared by; `shown`, the metrics that tables show;
+            `questions`, how many were asked; and `targets`, about how many targets, where those of one target are
+            drawn together for intervals. Metrics that begin with rmse, mae or median are errors.
         methods: method, task, metric: `value`, `low` and `high`.
         kinds: of each method "model", "variant" (a model read in another way), "rule" (a baseline) or "control".
         comparisons: each model against each rule and its control in each task: `task`, `metric`, `model`, `rival`,
@@ -42,7 +46,8 @@ class Result:
         notes: what else a reader must know.
         data: name, fingerprint, nodes and events.
         config: all options of models and evaluation.
-        seeds: one, or all that were combined; then low and high are one standard deviation off the mean.
+        seeds: one, or all that were combined; then low and high are one standard deviation off the mean, as they are
+            where there are several test periods (`origins` in the config).
         seconds: time taken in all.
         peak_memory_mb: the most memory that the process has held.
         version: of tadge.
@@ -89,6 +94,7 @@ class Result:
         shown: Sequence[str],
         compared: Sequence[str],
         groups: Mapping[str, Flags] | None = None,
+        targets: Ints | None = None,
     ) -> None:
         """Add a task from what was measured for each question; every model is compared with rules and its control.
 
@@ -100,6 +106,7 @@ class Result:
             shown: the metrics that tables show.
             compared: the metrics by which methods are compared, the main one first.
             groups: masks of further groups of questions.
+            targets: (n,) whom each question is about, where questions about one target are drawn together.
         """
         pairs = [
             (model, name)
@@ -108,8 +115,11 @@ class Result:
             for name, rival_kind in self.kinds.items()
             if rival_kind == "rule" or name == SHUFFLED.format(model)
         ]
-        figures, comparisons = summarise(measured, seed, groups, task=task, compared=compared, pairs=pairs)
+        about: dict[str, Any] = {"task": task, "compared": compared, "pairs": pairs, "clusters": targets}
+        figures, comparisons = summarise(measured, seed, groups, **about)
         self.add(task, compared[0], shown, questions, figures, comparisons)
+        if targets is not None:
+            self.tasks[task]["targets"] = int(np.unique(targets).size)
 
     def figures(self, name: str, task: str) -> dict[str, Figure]:
         """Give the figures of a method on a task by metric; none where it cannot answer."""
@@ -214,7 +224,7 @@ class Result:
 
 
 def combine(results: Sequence[Result]) -> Result:
-    """Put the results of several seeds together: means, one standard deviation to either side.
+    """Put the results of several seeds, or test periods, together: means, one standard deviation to either side.
 
     A difference counts as clear where it is so both for the questions of a seed and from seed to seed.
     """
@@ -253,9 +263,15 @@ def _in_fewer_seeds(results: Sequence[Result]) -> list[str]:
 
 def _combined_figures(results: Sequence[Result], name: str, task: str) -> dict[str, Figure]:
     """Combine the metrics that every seed with this method has."""
-    by_seed = [result.figures(name, task) for result in results if name in result.methods]
+    by_seed = [result.figures(name, task) for result in results if result.figures(name, task)]
     shared = [metric for metric in by_seed[0] if all(metric in figures for figures in by_seed)]
-    return {metric: _spread([figures[metric]["value"] for figures in by_seed]) for metric in shared}
+    combined = {metric: _spread([figures[metric]["value"] for figures in by_seed]) for metric in shared}
+    if num_periods(results[0]) > 1:  # each seed has a spread of its own already
+        for metric, figure in combined.items():
+            spreads = [(figures[metric]["high"] - figures[metric]["low"]) / 2 for figures in by_seed]
+            spread = float(np.sqrt(np.mean(np.square(spreads)) + (figure["high"] - figure["value"]) ** 2))
+            combined[metric] = figure | {"low": figure["value"] - spread, "high": figure["value"] + spread}
+    return combined
 
 
 def _most_questions(results: Sequence[Result], task: str) -> int:

@@ -16,8 +16,8 @@ from tadge.errors import ConfigError, InputError
 from tadge.evaluation.classes import as_labels
 from tadge.evaluation.competitors import describe, short_hash
 from tadge.evaluation.config import EvaluationConfig, Setting
-from tadge.evaluation.forecast import judge_forecasts
 from tadge.evaluation.models import models_of
+from tadge.evaluation.origins import judge_origins
 from tadge.evaluation.paper import judge_as_in_paper
 from tadge.evaluation.result import Result, combine
 from tadge.graph.graph import TemporalGraph
@@ -64,7 +64,7 @@ def evaluate(
     record = record_of(judged, methods, config, numbers, seed)
     place = None if folder is None else Path(folder)
     setting = Setting(graph, config, seed, numbers, place, Bars(progress, lines=True))
-    judge = judge_as_in_paper if config.protocol == "paper" else judge_forecasts
+    judge = judge_as_in_paper if config.protocol == "paper" else judge_origins
     result = judge(judged, methods, setting)
     result.data = {"name": config.name, "fingerprint": graph.fingerprint}
     result.data |= {"nodes": graph.num_nodes, "events": graph.num_events}

@@ -32,6 +32,7 @@ class Tabular(Protocol):
     methods: dict[str, dict[str, dict[str, Figure]]]
     notes: list[str]
     data: dict[str, Any]
+    config: dict[str, Any]
     seeds: list[int]
     seconds: float
     peak_memory_mb: float
@@ -82,21 +83,37 @@ def _head(result: Tabular) -> str:
     data = result.data
     sizes = f"{data['nodes']:,} nodes, {data['events']:,} events; " if data else ""
     seeds = f"seed {result.seeds[0]}" if len(result.seeds) == 1 else f"{len(result.seeds)} seeds"
+    seeds += f", {num_periods(result)} test periods" if num_periods(result) > 1 else ""
     head = f"{data.get('name') or 'graph'}, protocol {result.protocol}: {sizes}{seeds}"
     return f"{head}\n{MEANING[result.protocol]}"
 
 
 def _foot(result: Tabular, bold: bool) -> str:
     best = "Best in bold" if bold else "Best with *"
-    spread = f"one standard deviation over {len(result.seeds)} seeds" if len(result.seeds) > 1 else "95% bootstrap"
+    by_target = any("targets" in about for about in result.tasks.values())
+    spread = "95% bootstrap" + (", questions about one target drawn together" if by_target else "")
+    if spread_over(result):
+        spread = f"one standard deviation over {spread_over(result)}"
     took = f"{result.seconds:,.0f} s, {result.peak_memory_mb:,.0f} MB at most"
     return f"{best}; in brackets: {spread}. {took}; tadge {result.version}"
+
+
+def num_periods(result: Tabular) -> int:
+    """Count the test periods that a figure is the mean of; the paper's protocol knows none."""
+    return int(result.config.get("origins", 1)) if result.protocol == "forecast" else 1
+
+
+def spread_over(result: Tabular) -> str:
+    """Say over what runs a figure is the mean; nothing where it is that of one run, with a bootstrap interval."""
+    runs = {"seeds": len(result.seeds), "test periods": num_periods(result)}
+    return " and ".join(f"{count} {name}" for name, count in runs.items() if count > 1)
 
 
 def asked(about: dict[str, Any]) -> str:
     """Say how many questions a task has, and of what kinds."""
     kinds = ", ".join(f"{about[kind]:,} {KINDS_IN_WORDS[kind]}" for kind in KINDS_IN_WORDS if about.get(kind))
-    return f"{about['questions']:,} questions" + (f" ({kinds})" if kinds else "")
+    targets = f" about {about['targets']:,} targets" if about.get("targets") else ""
+    return f"{about['questions']:,} questions{targets}" + (f" ({kinds})" if kinds else "")
 
 
 def shown_metrics(result: Tabular, task: str) -> list[str]:

@@ -5,7 +5,7 @@ Every question comes with its moment `at`, and what happened later must not be l
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Literal, TypedDict
 
 import numpy as np
@@ -22,9 +22,11 @@ from tadge.validation import mean_ranks
 
 FIRST_RANKS = 10  # who-and-when: how far up the target must be ranked
 EPSILONS = tuple(round(0.05 * k, 2) for k in range(1, 11))  # who-and-when: how far off the squashed ToE may be
+FORMER_ONLY = "links (former targets only)"  # the historical negatives without those that are random
+STILL_OPEN = "toe, still open"  # ToE as of the beginning of the period, where the target had joined before it
 SHOWN_KINDS = ("repeat", "answer", "first contact", "unseen")  # of questions, that tables show
 MAIN = {"toe": "rmse", "links": "mrr", "who-and-when": "within 0.25", "classes": "macro-f1"}
-COMPARED = {"toe": ("rmse", "median days")}  # metrics of the verdicts, where the main one is not enough
+COMPARED = {"toe": ("rmse", "median days", "mae days")}  # metrics of the verdicts, where the main one is not enough
 SHOWN = {
     "toe": ("rmse", "mae", "rmse days", "mae days", "median days", *(f"rmse {kind}" for kind in SHOWN_KINDS)),
     "links": ("mrr", "hits@1", "hits@3", "hits@10", *(f"mrr {kind}" for kind in SHOWN_KINDS)),
@@ -52,14 +54,37 @@ def rank_links(
 ) -> Days:
     """Rank the true target of each question among its candidates, (Q,); memory does not grow with the questions."""
     ranks = np.empty(len(questions))
-    for cut, candidates in questions.blocks(kind, pairs):
+    for cut, scores in _score_links(method, questions, kind, report, pairs):
+        ranks[cut] = mean_ranks(scores)
+    return ranks
+
+
+def rank_historical(
+    method: ScoresLinks, questions: LinkQuestions, report: Report, pairs: int = SCORES_AT_ONCE
+) -> tuple[Days, Days]:
+    """Rank the true target of each question among its historical negatives, and among former targets alone, (Q,) each.
+
+    Where the source has no former target but the true one, the second rank is 1 and says nothing.
+    """
+    ranks, among_former = np.empty(len(questions)), np.empty(len(questions))
+    for cut, scores in _score_links(method, questions, "historical", report, pairs):
+        ranks[cut] = mean_ranks(scores)
+        former = np.arange(scores.shape[1]) <= questions.num_former[cut, None]  # the random ones come after them
+        among_former[cut] = mean_ranks(scores, former)
+    return ranks, among_former
+
+
+def _score_links(
+    method: ScoresLinks, questions: LinkQuestions, kind: str, report: Report, pairs: int
+) -> Iterator[tuple[slice, Days]]:
+    """Let a method score the candidates of some questions after the others: which they are, and (q, 1 + K) scores."""
+    for cut, candidates, known in questions.blocks(kind, pairs):
         width = candidates.shape[1]
         src, at = np.repeat(questions.src[cut], width), np.repeat(questions.at[cut], width)
-        scores = method.score_links(NodeNumbers(src), NodeNumbers(candidates.reshape(-1)), at, graph=questions.graph)
+        scores = method.score_links(NodeNumbers(src), NodeNumbers(candidates.reshape(-1)), at, graph=known)
         scores = checked(scores, (src.size,), f"the link scores of {name_of(method)}", np.isnan)
-        ranks[cut] = mean_ranks(scores.reshape(candidates.shape))
+        yield cut, scores.reshape(candidates.shape)
         report(cut.stop, len(questions))
-    return ranks
 
 
 def predict_toe(

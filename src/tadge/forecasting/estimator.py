@@ -21,7 +21,7 @@ from tadge.forecasting.ask_curves import aligned, cuts
 from tadge.forecasting.curves import NUM_BINS
 from tadge.forecasting.hazard_network import HazardNetwork
 from tadge.forecasting.learn import learn_links, learn_toe
-from tadge.forecasting.learn_curves import NUM_BANDS, CurveModels, kinds_of_rows, learn_curves
+from tadge.forecasting.learn_curves import NUM_BANDS, CurveModels, learn_curves
 from tadge.forecasting.link_scorer import LinkScorer
 from tadge.forecasting.rank_calibration import RankCalibration, calibrate_ranking
 from tadge.forecasting.timed_answers import TimedAnswers
@@ -141,19 +141,15 @@ class Forecaster(TimedAnswers):
 
     # -- answers ------------------------------------------------------------------------------------------------------
 
-    def _score(self, graph: TemporalGraph, src: Ints, dst: Ints, at: Days) -> Vectors:
-        return self._scores_and_kinds(graph, src, dst, at)[0]
-
     @torch.inference_mode()
-    def _scores_and_kinds(self, graph: TemporalGraph, src: Ints, dst: Ints, at: Days) -> tuple[Vectors, Ints]:
-        """Score pairs of node numbers, (n,), and tell their kinds of edges, (n,)."""
+    def _score(self, graph: TemporalGraph, src: Ints, dst: Ints, at: Days) -> Vectors:
         tables, threads = tables_of(graph, self.scales_), torch.get_num_threads()
         left_out = columns_left_out(self.config.without, LINK_COLUMNS)
-        scores, kinds = np.empty(src.size, np.float32), np.empty(src.size, np.int64)
+        scores = np.empty(src.size, np.float32)
         for cut in cuts(src.size):
             columns = link_columns(tables, src[cut], dst[cut], at[cut], threads, left_out=left_out)
-            scores[cut], kinds[cut] = self.links_(aligned(columns))[: len(columns)].numpy(), kinds_of_rows(columns)
-        return scores, kinds
+            scores[cut] = self.links_(aligned(columns))[: len(columns)].numpy()
+        return scores
 
     def rank(
         self,
@@ -187,15 +183,11 @@ class Forecaster(TimedAnswers):
         targets, best = targets_of(graph, source, moment), TOP.check(k)
         if not targets.size:
             return [(None, 1.0)] if new else []
-        scores, kinds = self._scores_and_kinds(
-            graph, np.full(targets.size, source), targets, np.full(targets.size, moment)
-        )
-        log_odds = self.ranking_.log_odds(scores, kinds)
-        probability = np.exp(log_odds - log_odds.max())
-        probability /= probability.sum()
+        scores = self._score(graph, np.full(targets.size, source), targets, np.full(targets.size, moment))
         joined = bool(past_of(graph).first[source] <= moment)
         someone_new = self.ranking_.new[0 if joined else 1] if new else 0.0
-        order = np.argsort(-log_odds, kind="stable")[:best]
+        order = np.argsort(-scores, kind="stable")[:best]
+        probability = self.ranking_.probabilities(scores)
         likely = ((1.0 - someone_new) * probability[order]).tolist()
         listed = list(zip(graph.ids[targets[order]].tolist(), likely, strict=True))
         return [*listed, (None, someone_new)] if new else listed
@@ -226,7 +218,7 @@ class Forecaster(TimedAnswers):
             learned |= {f"{name}.{part.name}": torch.from_numpy(getattr(trees, part.name)) for part in fields(Trees)}
         for name in CURVES:
             learned |= {f"{name}.{key}": value for key, value in getattr(self.curves_, name).state_dict().items()}
-        ranking = [self.ranking_.slope, *self.ranking_.offset, *self.ranking_.new]
+        ranking = [self.ranking_.slope, *self.ranking_.new]
         learned["edges"], learned["ratio"] = torch.from_numpy(self.curves_.edges), torch.from_numpy(self.curves_.ratio)
         learned["ranking"] = torch.tensor(ranking, dtype=torch.float64)
         write_estimator(folder, FORECASTER, graph, {"learned": learned}, self.about())
@@ -265,13 +257,10 @@ def _read_learned(
 
 
 def _ranking(values: Tensor) -> RankCalibration:
-    if values.shape != (1 + NUM_KINDS + 2,) or not bool(torch.isfinite(values).all()):
+    slope, joined, unseen = values.tolist()
+    if not (slope > 0 and 0.0 <= joined <= 1.0 and 0.0 <= unseen <= 1.0):
         raise ValueError("not a calibration")
-    slope, *offset = values[:-2].tolist()
-    joined, unseen = values[-2:].tolist()
-    if not (0.0 <= joined <= 1.0 and 0.0 <= unseen <= 1.0):
-        raise ValueError("not probabilities")
-    return RankCalibration(slope, tuple(offset), (joined, unseen))
+    return RankCalibration(slope, (joined, unseen))
 
 
 def _positive(values: Tensor, shape: tuple[int, ...]) -> Tensor:

@@ -1,8 +1,8 @@
 """From scores of links to probabilities: whom a source links to, supposed that it acts.
 
 Scores tell who is likelier; how much likelier is learned on the latest fifth of events, from a scorer of the others.
-The probability of a target is that of a softmax over all that have joined, of slope * score + offset[kind of edge].
-That the target is someone new has a probability of its own.
+The probability of a target is that of a softmax of slope * score over all that have joined. That the target is someone
+new has a probability of its own.
 """
 
 from __future__ import annotations
@@ -13,24 +13,26 @@ from typing import NamedTuple
 import numba
 import numpy as np
 import torch
-from torch import Tensor
+from scipy.optimize import minimize_scalar
+from scipy.special import logsumexp
 
 from tadge.arrays import Days, Flags, Ints, Vectors
 from tadge.config import ForecastConfig
 from tadge.features.columns import LINK_COLUMNS, columns_left_out
 from tadge.features.link_columns import link_columns
 from tadge.features.tables import Scales, tables_of
-from tadge.forecasting.learn_curves import kinds_of_rows
+from tadge.forecasting.learn_curves import STRENGTH
 from tadge.forecasting.link_scorer import LinkScorer
 from tadge.forecasting.waits import LATEST_OTHERS, Candidates, add_others, candidates_of
 from tadge.graph.graph import TemporalGraph
-from tadge.graph.past import NUM_KINDS, EventLists, past_of
+from tadge.graph.past import EventLists, past_of
 from tadge.seeding import draw, stream, unit, walk_key
 
 CALIBRATION_EVENTS = 2_048  # of the latest fifth that are asked about
 RANDOM_TARGETS = 96  # per event, that stand for all but the target and those met lately
-PRIOR_PRECISION = 2.0  # of slope and offsets: as much as a few events tell
-FIT_STEPS = 50
+PRIOR_PRECISION = 2.0  # of the slope's logarithm: as much as a few events tell
+LARGEST_LOG = 2.0  # of the slope, either way
+SMALLEST_WEIGHT = 1e-300
 
 
 @dataclass(frozen=True)
@@ -39,17 +41,16 @@ class RankCalibration:
 
     Attributes:
         slope: what scores are multiplied by.
-        offset: (NUM_KINDS,) what is added to them, by the kind of edge.
         new: (2,) the probability that the target is someone new, for a source that had joined, and for others.
     """
 
     slope: float = 1.0
-    offset: tuple[float, ...] = (0.0,) * NUM_KINDS
     new: tuple[float, float] = (0.0, 0.0)
 
-    def log_odds(self, scores: Vectors, kinds: Ints) -> Days:
-        """Give what a softmax is taken of, (n,)."""
-        return self.slope * scores.astype(np.float64) + np.array(self.offset)[kinds]  # type: ignore[no-any-return]
+    def probabilities(self, scores: Vectors) -> Days:
+        """Give the probabilities of targets that had joined, supposed that it is one of these, (n,)."""
+        likelihood = np.exp(self.slope * (scores.astype(np.float64) - scores.max()))
+        return likelihood / likelihood.sum()  # type: ignore[no-any-return]
 
 
 class Alternatives(NamedTuple):
@@ -89,40 +90,33 @@ def calibrate_ranking(
         *(src[rows], alternatives.target[rows, places], at[rows]),
         left_out=columns_left_out(config.without, LINK_COLUMNS),
     )
-    with torch.no_grad():
-        scores = scorer(torch.from_numpy(columns)).double()
-    kinds, weight = torch.from_numpy(kinds_of_rows(columns)), torch.from_numpy(alternatives.weight[rows, places])
-    slope, offset = _fit(scores, kinds, weight.log(), torch.from_numpy(rows), torch.from_numpy(places == 0))
-    return RankCalibration(slope, offset, new)
+    scores = np.full(alternatives.target.shape, -np.inf)
+    with torch.inference_mode():
+        scores[rows, places] = scorer(torch.from_numpy(columns)).numpy()
+    slope = likeliest_slope(scores, np.log(np.maximum(alternatives.weight, SMALLEST_WEIGHT)))
+    return RankCalibration(slope**STRENGTH, new)
+
+
+def likeliest_slope(scores: Days, log_weight: Days) -> float:
+    """Find the slope at which the targets in column 0 are likeliest among all, (Q, C) scores; -inf where there is none.
+
+    Args:
+        scores: (Q, C).
+        log_weight: (Q, C) log of how many targets each stands for.
+    """
+
+    def missed(log_slope: float) -> float:
+        logits = np.exp(log_slope) * scores
+        likelihood = logsumexp(logits + log_weight, axis=1) - logits[:, 0]
+        return float(likelihood.sum() + PRIOR_PRECISION / 2 * log_slope**2)
+
+    return float(np.exp(minimize_scalar(missed, bounds=(-LARGEST_LOG, LARGEST_LOG), method="bounded").x))
 
 
 def _fraction_new(new: Flags, joined: Flags) -> tuple[float, float]:
     """Tell which fraction of targets was new, for sources that had joined and for others; half an event more was."""
     fractions = [(new[group].sum() + 0.5 * new.mean()) / (group.sum() + 0.5) for group in (joined, ~joined)]
     return float(fractions[0]), float(fractions[1])
-
-
-def _fit(
-    scores: Tensor, kinds: Tensor, log_weight: Tensor, rows: Tensor, true: Tensor
-) -> tuple[float, tuple[float, ...]]:
-    """Find slope and offsets that make the true targets likeliest; the likelihood has one maximum."""
-    values = torch.zeros(1 + NUM_KINDS, dtype=torch.float64, requires_grad=True)
-    optimiser = torch.optim.LBFGS([values], max_iter=FIT_STEPS, line_search_fn="strong_wolfe")
-    count = int(rows.max()) + 1
-
-    def loss() -> Tensor:
-        optimiser.zero_grad()
-        logits = (1.0 + values[0]) * scores + values[1:][kinds]
-        largest = torch.full((count,), -torch.inf, dtype=torch.float64)
-        largest = largest.scatter_reduce(0, rows, (logits + log_weight).detach(), "amax")
-        total = torch.zeros(count, dtype=torch.float64).index_add(0, rows, (logits + log_weight - largest[rows]).exp())
-        missed = (total.log() + largest - logits[true]).sum() + PRIOR_PRECISION / 2 * values.square().sum()
-        missed.backward()  # type: ignore[no-untyped-call]
-        return missed
-
-    optimiser.step(loss)  # type: ignore[no-untyped-call]
-    slope, *offset = values.detach().tolist()
-    return 1.0 + slope, tuple(offset)
 
 
 @numba.njit(cache=True)

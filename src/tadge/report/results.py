@@ -12,7 +12,7 @@ from typing import Any
 from tadge.config import ForecastConfig, NetworkConfig, TrainConfig, WalkConfig
 from tadge.evaluation.figures import Figure, label, number, smaller_is_better
 from tadge.evaluation.result import Result
-from tadge.evaluation.table import MEANING, asked, shown_metrics
+from tadge.evaluation.table import MEANING, asked, num_periods, shown_metrics, spread_over
 
 HEAD = """# Results
 
@@ -108,6 +108,8 @@ def _study(name: str, result: Result) -> Iterator[str]:
 def _section(result: Result) -> Iterator[str]:
     data, seeds = result.data, len(result.seeds)
     title, learned = f"## {data['name']}, protocol {result.protocol}", ""
+    if num_periods(result) > 1:
+        title += f", {num_periods(result)} test periods"
     if result.config.get("refit"):
         title, learned = f"{title}, learned from 85%", " Learned from the first 85% of the events."
     yield f"{title}\n"
@@ -158,7 +160,7 @@ def _cell(result: Result, figure: Figure | None, main: bool, best: bool) -> str:
     text = f"**{number(figure['value'])}**" if best else number(figure["value"])
     if not main:
         return text
-    if len(result.seeds) > 1:
+    if spread_over(result):
         return f"{text} +- {number((figure['high'] - figure['low']) / 2)}"
     return f"{text} [{number(figure['low'])}, {number(figure['high'])}]"
 
