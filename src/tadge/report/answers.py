@@ -17,7 +17,7 @@ from tadge.units import date_text
 YEAR = 365.2425  # days
 UNITS = ("s", 1 / 86_400, 60, 0), ("min", 1 / 1_440, 60, 0), ("h", 1 / 24, 24, 1), ("days", 1.0, 2 * YEAR, 1)
 NEW = "someone new"
-MANY_COLUMNS = 8  # stand closer to each other
+MANY_COLUMNS = 6  # stand closer to each other
 
 
 class Column(NamedTuple):
