@@ -19,7 +19,7 @@ README = ROOT / "README.md"
 PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
 TINY = tadge.NetworkConfig(dim=8, heads=1, blocks=1), tadge.TrainConfig(epochs=1, init="random")
 QUICK = tadge.ForecastConfig(steps=5, trees=5)
-COMMANDS = "info|synth|convert|walk|fit|embed|evaluate|audit"
+COMMANDS = "info|synth|convert|walk|fit|embed|within|when|next|rank|surprises|overdue|evaluate|audit"
 
 
 def blocks(page: Path) -> list[tuple[str, str]]:

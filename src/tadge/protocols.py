@@ -1,12 +1,13 @@
 """What a method can do: the one interface of both estimators, of every baseline, and of methods that users bring.
 
-A method has a name and learns from a graph; beyond that it has those of `embed`, `score_links` and `predict_toe` that
-it can answer. Questions come as arrays of equal length: `NodeNumbers` of the graph that is passed along, and moments in
-days on its clock. Nothing later than its moment may reach an answer.
+A method has a name and learns from a graph; beyond that it has those of `CALLS` that it can answer. Questions come as
+arrays of equal length: `NodeNumbers` of the graph that is passed along, and moments in days on its clock. Nothing later
+than its moment may reach an answer.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from inspect import signature
 from os import PathLike
 from typing import Any, Literal, Protocol, Self, runtime_checkable
@@ -22,7 +23,8 @@ Statistic = Literal["median", "mean"]
 
 UNITS: tuple[Unit, ...] = ("days", "squashed")
 STATISTICS: tuple[Statistic, ...] = ("median", "mean")
-CALLS = ("embed", "score_links", "predict_toe")  # what a method can be asked
+TIMED_CALLS = ("within", "when", "rank", "next", "surprise", "overdue")
+CALLS = ("embed", "score_links", "predict_toe", *TIMED_CALLS)  # what a method can be asked
 
 
 @runtime_checkable
@@ -75,6 +77,59 @@ class PredictsToe(Protocol):
 
 
 Answerer = EmbedsNodes | ScoresLinks | PredictsToe  # what can be judged and audited; `fit` and `name` may be missing
+
+
+@runtime_checkable
+class PredictsWithin(Protocol):
+    """Knows how likely a link is within any time."""
+
+    def within(
+        self, src: NodeNumbers, dst: NodeNumbers, days: Days, at: Days, *, graph: TemporalGraph
+    ) -> npt.NDArray[Any]:
+        """Give the probability of src -> dst, (n,) each, within horizons of moments, (H,) days and (n,): (n, H)."""
+
+
+@runtime_checkable
+class PredictsWhen(Protocol):
+    """Knows how long it is until a link comes."""
+
+    def when(self, src: NodeNumbers, dst: NodeNumbers, at: Days, *, graph: TemporalGraph) -> Any:
+        """Give a table with a row per pair, (n,): a DataFrame, or a dict of columns."""
+
+
+@runtime_checkable
+class RanksTargets(Protocol):
+    """Lists the likeliest targets of a source that acts."""
+
+    def rank(self, src: NodeNumbers, at: float, k: int, *, graph: TemporalGraph) -> Sequence[tuple[Any, float]]:
+        """List the k likeliest targets of one source, (1,), as (id, probability)."""
+
+
+@runtime_checkable
+class ListsNext(Protocol):
+    """Lists the likeliest links within a time."""
+
+    def next(self, src: NodeNumbers, k: int, days: float, at: float, *, graph: TemporalGraph) -> Any:
+        """Give a table of the k likeliest links of each source, (n,), within so many days."""
+
+
+@runtime_checkable
+class TellsSurprise(Protocol):
+    """Tells how unlikely events were the instant before they came."""
+
+    def surprise(self, events: Sequence[tuple[Any, Any, float]], *, graph: TemporalGraph) -> Any:
+        """Give a table with a row per event, in order of time; an event of the graph is (src id, dst id, days)."""
+
+
+@runtime_checkable
+class ListsOverdue(Protocol):
+    """Lists pairs that are past their usual time."""
+
+    def overdue(self, at: float, *, graph: TemporalGraph) -> Any:
+        """Give a table of pairs that are overdue as of a moment."""
+
+
+Auditable = Answerer | PredictsWithin | PredictsWhen | RanksTargets | ListsNext | TellsSurprise | ListsOverdue
 
 
 @runtime_checkable

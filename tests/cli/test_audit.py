@@ -10,6 +10,8 @@ import pytest
 from small import forum, network, training, walking
 from tadge import TADGE, write_events
 from tadge.cli import main
+from tadge.cli.score import CALL_NAMES
+from tadge.protocols import CALLS
 
 OWN = """
 from dataclasses import dataclass
@@ -148,7 +150,8 @@ def test_a_baseline(run):
         ("own.py:leave", "own.py:leave: this code fails; found SystemExit: 0"),
         (
             "own.py:nothing",
-            "method: nothing to ask it; expected a method with embed, score_links or predict_toe; found int",
+            "method: nothing to ask it; expected a method with embed, score_links, predict_toe, within, when, rank, "
+            "next, surprise or overdue; found int",
         ),
         ("no_such_module:x", "no_such_module: this code fails; found ModuleNotFoundError"),
         ("http://x/y:z", "not a name of Python code; expected file.py:name or package.module:name"),
@@ -171,3 +174,11 @@ def test_help_teaches(monkeypatch, capsys):
     assert "Example: tadge audit my_method.py:MyMethod edges.csv" in flat
     for option in ("--cuts", "--queries", "--seed", "--test-from", "--json", "--no-fit", "--tolerance", "--calls"):
         assert option in flat
+    assert set(CALL_NAMES.replace(" and ", ", ").split(", ")) == set(CALLS)
+
+
+def test_only_some_calls(run):
+    code, _, err = run("own.py:Ahead", "edges.csv", "--calls", "within,when")
+    assert code == 2 and "nothing to ask it; expected within, when; found Ahead" in err
+    code, _, err = run("own.py:Popular", "edges.csv", "--calls", "score_links,guess")
+    assert code == 2 and "--calls: unknown call; expected some of embed, score_links, predict_toe, within" in err

@@ -10,35 +10,35 @@ from inspect import isclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.stats import binomtest
 
-from tadge.arrays import Days, Ints, NodeNumbers, Report
+from tadge.arrays import Days, Ints, Report
 from tadge.auditing import worlds
+from tadge.auditing.answers import Answer, Gap
+from tadge.auditing.asking import Asker, can_be_asked, is_asked
 from tadge.auditing.findings import AuditReport, CheckTally, Finding
 from tadge.auditing.worlds import Canary, Questions, World
 from tadge.config import CUTS, QUERIES, TOLERANCE
 from tadge.errors import ConfigError, InputError, TadgeError
-from tadge.evaluation.tasks import DAYS_MEDIAN, SQUASHED_MEAN
 from tadge.graph.graph import TemporalGraph
 from tadge.graph.inputs import check_kind
 from tadge.graph.past import past_of
 from tadge.progress import Bars
-from tadge.protocols import CALLS, Answerer, Fitted, accepts, name_of, supports
+from tadge.protocols import CALLS, TIMED_CALLS, Auditable, Fitted, supports
 from tadge.seeding import check_seed, stream
-from tadge.units import Moment, date_text, moment, squash
+from tadge.units import Moment, date_text, moment
 from tadge.walks.split import without_events
 
 FALSE_ALARM = 1e-6  # probability that an honest method fails an audit
 
 DELETED, SCRAMBLED, EQUAL, ORDER = "future deleted", "future scrambled", "equal time stamps", "another order"
 CANARY, TRAINING = "canary", "test events in training"
-Answer = npt.NDArray[Any]
+WHAT = {"score_links": "the score", "predict_toe": "the squashed ToE", "within": "the probability"}
 Tick = Callable[[], None]
 
 
 def audit(
-    method: Answerer,
+    method: Auditable,
     graph: TemporalGraph,
     *,
     cuts: int = CUTS.default,
@@ -58,16 +58,20 @@ def audit(
     future is planted, the method must not tell better than a coin what was planted. Each world has a copy of the method
     of its own, and a graph that is new at every cut, so that nothing can be remembered from another world.
 
+    Calls that cost more are asked less: `rank` and `next` about one source at every fourth cut, `surprise` about the
+    latest 32 events and `overdue` about all pairs at every 32nd; at the cut in the middle all are asked.
+
     What was learned in `fit` is not looked into: see `test_from`.
 
     Args:
-        method: anything fitted that has some of `embed`, `score_links` and `predict_toe`.
+        method: anything fitted that has some of the calls, as `tadge.protocols` has them.
         graph: the whole history.
         cuts: how many moments.
         queries: how many questions at each.
         seed: the same seed gives the same cuts and questions.
         tolerance: largest difference between two answers that passes.
-        calls: what to ask it: some of "embed", "score_links" and "predict_toe"; by default all that it has.
+        calls: what to ask it: some of "embed", "score_links", "predict_toe", "within", "when", "rank", "next",
+            "surprise" and "overdue"; by default all that it has.
         train: the events that the method was fitted to; its `graph_` by default, where it has one.
         test_from: when the test period begins: no event of it may be among those.
         progress: False: no progress bar; it is shown where people can see it.
@@ -86,10 +90,7 @@ def audit(
     with Bars(progress).part(f"audit of {auditor.name}") as report:
         num_cuts = auditor.run(cuts, report)
     findings, notes = auditor.findings, auditor.notes
-    for call in CALLS:
-        if call not in asked:
-            missing = "" if supports(method, call) else f", which {auditor.name} does not have"
-            notes.append(f"not asked: {call}{missing}")
+    notes += _not_asked(method, auditor.name, asked)
     if train is not None and begin is not None:
         findings.append(_check_training(train, graph, begin))
     else:
@@ -106,11 +107,27 @@ def _calls_of(method: Any, wanted: Sequence[str]) -> list[str]:
     wanted = [wanted] if isinstance(wanted, str) else wanted
     if not wanted or set(wanted) - set(CALLS):
         raise ConfigError("unknown call", expected="some of " + ", ".join(CALLS), found=repr(wanted), where="calls")
-    calls = [call for call in CALLS if call in wanted and supports(method, call)]
+    calls = [call for call in CALLS if call in wanted and can_be_asked(method, call)]
     if not calls:
-        expected = "a method with embed, score_links or predict_toe" if set(wanted) == set(CALLS) else ", ".join(wanted)
+        some = f"a method with {', '.join(CALLS[:-1])} or {CALLS[-1]}"
+        expected = some if set(wanted) == set(CALLS) else ", ".join(wanted)
         raise InputError("nothing to ask it", expected=expected, found=type(method).__name__, where="method")
     return calls
+
+
+def _not_asked(method: Any, name: str, asked: list[str]) -> list[str]:
+    """Say what was not asked, and why; calls about time only of a method that has some of them."""
+    timed = any(supports(method, call) for call in TIMED_CALLS)
+    notes = []
+    for call in CALLS:
+        if call in asked or (call in TIMED_CALLS and not timed):
+            continue
+        why = "" if can_be_asked(method, call) else f", which {name} does not have"
+        if not why or not supports(method, call):
+            notes.append(f"not asked: {call}{why}")
+        else:
+            notes.append(f"not asked: {call}, for that of {name} takes no graph")
+    return notes
 
 
 def _check_graph(graph: Any, name: str) -> None:
@@ -126,11 +143,10 @@ class _Auditor:
     def __init__(
         self, method: Any, calls: list[str], graph: TemporalGraph, queries: int, seed: int, tolerance: float
     ) -> None:
-        self.method, self.name, self.calls, self.graph = method, name_of(method), calls, graph
-        self.queries, self.seed, self.tolerance = queries, seed, tolerance
+        self.method, self.calls, self.graph, self.asker = method, calls, graph, Asker(method, graph)
+        self.name, self.queries, self.seed, self.tolerance = self.asker.name, queries, seed, tolerance
         self.findings: list[Finding] = []
         self.notes: list[str] = []
-        self.quiet = {"progress": False} if accepts(getattr(method, "embed", None), "progress") else {}
 
     def run(self, cuts: int, report: Report) -> int:
         """Run all checks that need answers, and return the number of cuts.
@@ -198,34 +214,6 @@ class _Auditor:
                 self.notes.append(note)
             return self.method
 
-    def _ask(self, twin: Any, call: str, graph: TemporalGraph, src: Ints, dst: Ints, at: Days) -> Answer:
-        """Ask one call; ToE in two ways, whose squashed mean is compared: a change in either shows."""
-        if call != "predict_toe":
-            return self._answer(twin, call, graph, src, dst, at)
-        squashed = self._answer(twin, call, graph, src, dst, at, **SQUASHED_MEAN)
-        days = self._answer(twin, call, graph, src, dst, at, **DAYS_MEDIAN)
-        return (squashed + squash(days.astype(np.float64))) / 2
-
-    def _answer(self, twin: Any, call: str, graph: TemporalGraph, src: Ints, dst: Ints, at: Days, **way: str) -> Answer:
-        """Ask one call, and check the answer: (n,) numbers, or (2 n, D) for `embed` of both ends."""
-        try:
-            if call == "embed":
-                answer = twin.embed(
-                    NodeNumbers(np.concatenate([src, dst])), np.concatenate([at, at]), graph=graph, **self.quiet
-                )
-            else:
-                answer = getattr(twin, call)(
-                    NodeNumbers(src.copy()), NodeNumbers(dst.copy()), at.copy(), graph=graph, **way
-                )
-            array: Answer = np.asarray(answer.detach().cpu() if hasattr(answer, "detach") else answer)
-        except (TadgeError, MemoryError):
-            raise
-        except Exception as error:
-            found = f"{type(error).__name__}: {error}"
-            raise InputError("cannot answer", found=found, where=f"{self.name}.{call}") from error
-        _check_answer(array, f"{self.name}.{call}", src.size, call == "embed")
-        return array
-
     def _answers(
         self, asked: list[Questions], world: World, step: Tick, reverse: bool = False
     ) -> Iterator[tuple[int, dict[str, Answer | TadgeError]]]:
@@ -235,9 +223,9 @@ class _Auditor:
         for number in reversed(numbers) if reverse else numbers:
             questions, answers = asked[number], dict[str, Answer | TadgeError]()
             graph = world(self.graph, questions.cut, self._rng(world.__name__, number))
-            for call in self.calls:
+            for call in (call for call in self.calls if is_asked(call, number, len(asked))):
                 try:
-                    answers[call] = self._ask(twin, call, graph, questions.src, questions.dst, questions.at)
+                    answers[call] = self.asker.ask(twin, call, graph, questions)
                 except TadgeError as error:
                     answers[call] = error
             yield number, answers
@@ -283,44 +271,36 @@ class _Auditor:
         answer: Answer | TadgeError,
         words: str,
     ) -> None:
-        tally.comparisons += questions.src.size
-        if isinstance(answer, TadgeError) or known.shape != answer.shape:
-            trouble = str(answer)
-            if not isinstance(answer, TadgeError):
-                trouble = f"an answer of shape {answer.shape}, not {known.shape}"
+        tally.comparisons += max(1, len(known.numbers)) if known.columns else questions.src.size
+        trouble = str(answer) if isinstance(answer, TadgeError) else known.mismatch(answer)
+        if trouble or isinstance(answer, TadgeError):
             tally.add(math.inf, f"cut {questions.label}: it answers with all events there, but {words}: {trouble}")
             return
-        same = known == answer
-        if same.all():
-            return
-        with np.errstate(invalid="ignore"):
-            gap = np.where(same, 0.0, np.abs(known.astype(np.float64) - answer.astype(np.float64)))
-        gap = gap.reshape(len(gap), -1)
-        row, place = np.unravel_index(int(np.argmax(gap)), gap.shape)
-        largest = float(gap[row, place])
-        message = ""
-        if largest > self.tolerance and not tally.message:
-            values = (float(array.reshape(gap.shape)[row, place]) for array in (known, answer))
-            message = self._sentence(call, questions, int(row), *values, words=words)
-        tally.add(largest, message)
+        gap = known.gap(answer)
+        if gap is not None:
+            wrong = gap.size > self.tolerance and not tally.message
+            tally.add(gap.size, self._sentence(call, questions, known, gap, words) if wrong else "")
 
-    def _sentence(self, call: str, questions: Questions, row: int, known: float, answer: float, *, words: str) -> str:
+    def _sentence(self, call: str, questions: Questions, known: Answer, gap: Gap, words: str) -> str:
         """Describe one difference: the cut, the question and both answers."""
-        digits = 6 if f"{known:.6g}" != f"{answer:.6g}" else 17
-        at, ids = float(questions.at[row % questions.at.size]), self.graph.ids
+        digits = 6 if f"{gap.known:.6g}" != f"{gap.other:.6g}" else 17
+        row, ids = gap.row, self.graph.ids
+        at = questions.cut if known.columns else float(questions.at[row % questions.at.size])
         when = date_text(at, self.graph.clock) if at < questions.cut else questions.label
-        if call == "embed":
+        if known.columns:
+            asked = f"in {call}, {known.about(gap)}"
+        elif call == "embed":
             asked = f"a number in the vector of {_shown(ids[np.concatenate([questions.src, questions.dst])[row]])}"
         else:
-            what = "score" if call == "score_links" else "squashed ToE"
-            asked = f"the {what} of {_shown(ids[questions.src[row]])} -> {_shown(ids[questions.dst[row]])}"
-        answers = f"{known:.{digits}g} with all events there, but {answer:.{digits}g} {words}"
+            asked = f"{WHAT[call]} of {_shown(ids[questions.src[row]])} -> {_shown(ids[questions.dst[row]])}"
+        answers = f"{gap.known:.{digits}g} with all events there, but {gap.other:.{digits}g} {words}"
         return f"cut {questions.label}: {asked} as of {when} is {answers}"
 
     # -- a planted future ---------------------------------------------------------------------------------------------
 
     def _answering(self, kind: str) -> list[str]:
-        return [call for call in self.calls if (call == "predict_toe") == (kind == "toe")]
+        calls = ("predict_toe",) if kind == "toe" else ("embed", "score_links", "within")
+        return [call for call in self.calls if call in calls]
 
     def _plant(self, kind: str, moments: Days, step: Tick) -> list[Finding]:
         """Plant a future at every cut, and count how often a method prefers what was planted."""
@@ -336,13 +316,16 @@ class _Auditor:
             step()
         return [self._canary(call, wins[call], losses[call], self.queries * moments.size) for call in calls]
 
-    def _both(self, twin: Any, call: str, canary: Canary) -> tuple[Answer, Answer]:
+    def _both(self, twin: Any, call: str, canary: Canary) -> tuple[Days, Days]:
         """Ask for what was planted and for what was not; vectors are compared by their product with the source's."""
         count = canary.src.size
         src, dst = np.tile(canary.src, 2), np.concatenate([canary.ahead, canary.behind])
-        answer = self._ask(twin, call, canary.graph, src, dst, np.full(2 * count, canary.cut))
+        questions = Questions(canary.cut, "", src, dst, np.full(2 * count, canary.cut))
+        answer = self.asker.ask(twin, call, canary.graph, questions).numbers
         if call == "embed":
             answer = np.einsum("nd,nd->n", *np.split(answer.astype(np.float64), 2))
+        elif call == "within":
+            answer = answer[:, -1]
         return answer[:count], answer[count:]
 
     def _canary(self, call: str, wins: int, losses: int, asked: int) -> Finding:
@@ -357,19 +340,6 @@ class _Auditor:
 
 def _shown(node_id: Any) -> str:
     return repr(node_id if isinstance(node_id, str) else int(node_id))
-
-
-def _check_answer(array: Answer, where: str, count: int, vectors: bool) -> None:
-    """Complain about an answer of the wrong shape, or with NaN in it."""
-    fits = array.ndim == 2 and len(array) == 2 * count if vectors else array.shape == (count,)
-    if not fits or array.dtype.kind not in "fiub":
-        expected = f"({2 * count}, D) numbers" if vectors else f"({count},) numbers"
-        found = f"{array.shape} of {array.dtype}"
-        raise InputError("answers of the wrong shape", expected=expected, found=found, where=where)
-    missing = np.isnan(array.astype(np.float64)).reshape(len(array), -1).any(axis=1)
-    if missing.any():
-        found = f"NaN for {np.count_nonzero(missing):,} of {missing.size:,}, the first in row {np.argmax(missing)}"
-        raise InputError("answers that are not numbers", expected="numbers", found=found, where=where)
 
 
 def _check_training(train: TemporalGraph, graph: TemporalGraph, test_from: float) -> Finding:

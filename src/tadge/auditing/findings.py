@@ -14,9 +14,9 @@ class Finding:
 
     Attributes:
         check: what was checked.
-        call: "embed", "score_links" or "predict_toe"; "fit" for what a method was fitted to.
+        call: what was asked, such as "embed" or "within"; "fit" for what a method was fitted to.
         passed: whether all is well.
-        comparisons: how many answers were compared, pairs ranked or events looked up.
+        comparisons: how many answers or rows of tables were compared, pairs ranked or events looked up.
         largest: the largest difference between two answers; for the canary how far the AUC is from 1/2.
         message: one sentence; for a failure with the first case of it.
     """

@@ -15,7 +15,7 @@ from tadge.baselines import BASELINES, make
 from tadge.errors import ConfigError, InputError, TadgeError
 from tadge.evaluation.models import load_models
 from tadge.graph.graph import TemporalGraph
-from tadge.protocols import Answerer, name_of, supports
+from tadge.protocols import Auditable, name_of, supports
 from tadge.units import date_text
 
 TRAIN_FRACTION = 0.7  # of the events, the first ones: what a method that is not fitted yet is fitted to
@@ -47,7 +47,7 @@ def find_methods(
         method = _baseline(what, seed)
     train = _first_part(graph, until)
     fitted = _run(lambda: method.fit(train), f"{name_of(method)}.fit")
-    return [(fitted if isinstance(fitted, Answerer) else method, train)]
+    return [(fitted if isinstance(fitted, Auditable) else method, train)]
 
 
 def _first_part(graph: TemporalGraph, until: float | None) -> TemporalGraph:
@@ -78,7 +78,7 @@ def _own(what: str) -> Any:
             expected = f"one of {', '.join(names[:20])}" if names else "a name in it"
             raise InputError("there is no such name", expected=expected, found=repr(name), where=place)
         target = getattr(target, part)
-    makes = isclass(target) or (callable(target) and not isinstance(target, Answerer))
+    makes = isclass(target) or (callable(target) and not isinstance(target, Auditable))
     return _run(target, what) if makes else target
 
 

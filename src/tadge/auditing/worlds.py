@@ -29,6 +29,7 @@ class Questions:
         src: node numbers.
         dst: node numbers.
         at: moments at or before the cut.
+        start: the question whose source is asked about where only a few are.
     """
 
     cut: float
@@ -36,6 +37,11 @@ class Questions:
     src: Ints
     dst: Ints
     at: Days
+    start: int = 0
+
+    def sources(self, count: int) -> list[int]:
+        """Choose a few sources."""
+        return [int(self.src[(self.start + place) % self.src.size]) for place in range(min(count, self.src.size))]
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +106,8 @@ def make_questions(
     between = early & (rng.random(count) < 0.5)
     at[between] = graph.time[0] + (cut - graph.time[0]) * rng.random(np.count_nonzero(between))
     after = date_text(float(np.nextafter(cut, np.inf)) if before else cut, graph.clock)
-    return Questions(cut, f"right before {after}" if before else after, src, dst, np.minimum(at, cut))
+    label, start = f"right before {after}" if before else after, int(rng.integers(count))
+    return Questions(cut, label, src, dst, np.minimum(at, cut), start)
 
 
 def _sources(graph: TemporalGraph) -> tuple[int, int]:

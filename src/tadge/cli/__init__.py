@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from tadge.cli import files, synth  # noqa: F401 # isort: skip (commands come with them, in the order of the help)
-from tadge.cli import learn, score  # noqa: F401
+from tadge.cli import learn, ask, score  # noqa: F401 # isort: skip
 from tadge.cli.frame import BAD_INPUT, INTERRUPTED, app
 from tadge.errors import TadgeError
 

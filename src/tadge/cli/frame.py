@@ -106,9 +106,11 @@ class _Command(TyperCommand):
             raise in_flags(error, {name: flag for name, flag in names.items() if flag.startswith("--")}) from error
 
 
-def command(commands: typer.Typer = app) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Add a function to the command line under its own name."""
-    return commands.command(cls=_Command)
+def command(
+    commands: typer.Typer = app, name: str | None = None
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Add a function to the command line, under its own name by default."""
+    return commands.command(name, cls=_Command)
 
 
 # -- input and output -------------------------------------------------------------------------------------------------

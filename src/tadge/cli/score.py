@@ -39,6 +39,7 @@ from tadge.config import (
 )
 from tadge.io.options import ReadOptions
 
+CALL_NAMES = "embed, score_links, predict_toe, within, when, rank, next, surprise and overdue"
 LOOKS_AHEAD = 1  # the exit code of an audit that fails
 
 
@@ -151,7 +152,9 @@ def audit(
     queries: Annotated[int, flag(QUERIES)] = QUERIES.default,
     seed: Annotated[int, typer.Option(help="The same seed gives the same cuts and questions.")] = 0,
     tolerance: Annotated[float, flag(TOLERANCE)] = TOLERANCE.default,
-    calls: Annotated[str, typer.Option(help="What to ask of it, with commas.")] = "embed,score_links,predict_toe",
+    calls: Annotated[
+        str | None, typer.Option(help=f"What to ask of it, with commas; by default all that it has of {CALL_NAMES}.")
+    ] = None,
     test_from: Annotated[
         str | None,
         typer.Option(help="When your test period begins (a date, or a number of days): nothing of it may be learned."),
@@ -170,12 +173,14 @@ def audit(
 
     A method of your own has some of: embed(nodes, at, *, graph), score_links(src, dst, at, *, graph) and
     predict_toe(src, dst, at, *, graph, unit, statistic), where src, dst and at are arrays; it may use the events of
-    graph with time <= at. A class or function is called to make one; then fit(graph) is called, but for --no-fit.
+    graph with time <= at. Calls about time, such as within(src, dst, days, at, *, graph), are asked too. A class or
+    function is called to make one; then fit(graph) is called, but for --no-fit.
 
     Example: tadge audit my_method.py:MyMethod edges.csv
     """
     from tadge.auditing.audit import audit as run_audit
     from tadge.auditing.loading import find_methods
+    from tadge.protocols import CALLS
     from tadge.units import moment
 
     graph, _, _ = read_graph(file, reading, quiet)
@@ -188,7 +193,7 @@ def audit(
             queries=queries,
             seed=seed,
             tolerance=tolerance,
-            calls=names_of(calls),
+            calls=CALLS if calls is None else names_of(calls),
             train=train,
             test_from=float(graph.time[train.num_events]) if until is None and train is not None else until,
             progress=not quiet,

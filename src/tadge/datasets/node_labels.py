@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-import csv
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import polars as pl
 
 from tadge import datasets
 from tadge.arrays import Ints
 from tadge.datasets.registry import Dataset
 from tadge.errors import DatasetError, InputError
 from tadge.graph import TemporalGraph
-from tadge.io.sniff import SAMPLE_ROWS, choose_delimiter, plain, split
-from tadge.io.source import Source, check_utf8, open_source
-from tadge.io.table import damaged_parquet
+from tadge.io.id_rows import COMMENTS, cells_of, json_objects, lines_of, parquet_frame
+from tadge.io.sniff import plain, split
+from tadge.io.source import Source, open_source
 
 LABEL_COLUMNS = {
     "id": "id ids node nodeid nodes vertex vertexid user userid name".split(),
     "label": "label labels class classes classid category community group y".split(),
 }
-COMMENTS = ("#", "%")
 _CURE = "write one row per node: id,label"
 
 
@@ -187,14 +182,12 @@ def _columns(names: Sequence[str], where: str) -> tuple[int, int]:
 
 
 def _text_rows(source: Source, graph: TemporalGraph) -> Iterator[_Row]:
-    check_utf8(source)
     where, known = str(source.path), _numbers(graph)
-    lines = list(StringIO(source.data.tobytes().decode("utf-8"), newline="\n"))
-    start, delimiter = 0, choose_delimiter([line.rstrip("\r\n") for line in lines if line.strip()][:SAMPLE_ROWS], 2)
+    start, (lines, delimiter) = 0, lines_of(source, 2)
     while start < len(lines) and _is_skipped(lines[start], delimiter, graph, known):
         start += 1
     node, label, width = 0, 1, 2
-    for number, cells in _cells(lines, start, delimiter, where):
+    for number, cells in cells_of(lines, start, delimiter, where):
         if number == start + 1 and _is_header(cells, graph, known):
             node, label = _columns(cells, where)
             width = len(cells)
@@ -204,20 +197,6 @@ def _text_rows(source: Source, graph: TemporalGraph) -> Iterator[_Row]:
             cure = "name the columns in a header: id and label" if width == 2 < len(cells) else _CURE
             raise InputError("not a row of labels", expected=expected, found=f"{len(cells)}", cure=cure, where=at)
         yield _Row(number, cells[node], cells[label])
-
-
-def _cells(lines: list[str], start: int, delimiter: str, where: str) -> Iterator[tuple[int, list[str]]]:
-    """Cut lines into cells; give the number, from 1, of the line that each row ends on."""
-    if delimiter == " ":
-        yield from ((at, line.split()) for at, line in enumerate(lines[start:], start + 1) if line.strip())
-        return
-    reader = csv.reader(lines[start:], delimiter=delimiter, strict=True)
-    try:
-        for cells in reader:
-            if any(cell.strip() for cell in cells):
-                yield start + reader.line_num, cells
-    except csv.Error as error:
-        raise InputError(f"cannot be read ({error})", where=f"{where}, row {start + reader.line_num}") from None
 
 
 def _is_skipped(line: str, delimiter: str, graph: TemporalGraph, known: dict[Any, int]) -> bool:
@@ -234,29 +213,15 @@ def _is_header(cells: list[str], graph: TemporalGraph, known: dict[Any, int]) ->
 
 
 def _json_rows(source: Source, graph: TemporalGraph) -> Iterator[_Row]:
-    check_utf8(source)
-    for number, line in enumerate(source.data.tobytes().decode("utf-8").split("\n"), 1):
-        if not line.strip():
-            continue
-        where = f"{source.path}, row {number}"
-        try:
-            record = json.loads(line)
-        except ValueError:
-            record = None
-        if not isinstance(record, dict):
-            raise InputError("not a JSON object", expected='{"id": ..., "label": ...}', found=line[:40], where=where)
+    for number, record in json_objects(source, '{"id": ..., "label": ...}'):
         names = list(record)
-        node, label = _columns(names, where)
+        node, label = _columns(names, f"{source.path}, row {number}")
         yield _Row(number, record[names[node]], record[names[label]])
 
 
 def _parquet_rows(source: Source, graph: TemporalGraph) -> Iterator[_Row]:
-    where = str(source.path)
-    try:
-        frame = pl.read_parquet(source.path, glob=False)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise damaged_parquet(error, where) from None
-    node, label = _columns(frame.columns, where)
+    frame = parquet_frame(source)
+    node, label = _columns(frame.columns, str(source.path))
     columns = frame.to_series(node).to_list(), frame.to_series(label).to_list()
     yield from (_Row(number, *cells) for number, cells in enumerate(zip(*columns, strict=True), 1))
 

@@ -1,0 +1,200 @@
+"""What the commands that ask a Forecaster share: the model and its history, questions as they are given, answers."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tadge.cli.frame import names_of, print_json, read_graph
+from tadge.errors import ConfigError, InputError, TadgeError, TadgeWarning
+from tadge.io.options import ReadOptions
+
+if TYPE_CHECKING:
+    from tadge.forecasting.estimator import Forecaster
+    from tadge.graph import TemporalGraph
+    from tadge.report.answers import Column
+
+HORIZONS = 1.0, 7.0, 30.0  # days, of which those are asked about that a model can be trusted for
+ARGUMENTS = {"src": "SRC", "dst": "DST", "graph": "--events"}  # what Python calls src is no flag here
+
+
+# -- what is asked ----------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def answering(out: Path | None) -> Iterator[None]:
+    """Check the file to write before any work; print warnings as lines; name SRC and DST where Python has arguments."""
+    if out is not None:
+        from tadge.io.export import form_of
+
+        form_of(out)
+    with warnings.catch_warnings():
+        show = warnings.showwarning
+
+        def as_line(message: Any, category: Any, *place: Any) -> None:
+            if issubclass(category, TadgeWarning):
+                print(f"warning: {message}", file=sys.stderr)
+            else:
+                show(message, category, *place)
+
+        warnings.simplefilter("always", TadgeWarning)
+        warnings.showwarning = as_line  # type: ignore[assignment]
+        try:
+            yield
+        except TadgeError as error:
+            where = ARGUMENTS.get(error.where or "", error.where)
+            cure = None if "graph=" in (error.cure or "") else error.cure  # there is no such flag
+            details = {"expected": error.expected, "found": error.found, "cure": cure, "where": where}
+            raise TadgeError(error.what, **details) from error
+
+
+def load_forecaster(
+    model: Path, events: str | None, reading: ReadOptions, quiet: bool
+) -> tuple[Forecaster, TemporalGraph]:
+    """Load the Forecaster, and the history that it is asked about: its own, or a longer one from a file."""
+    from tadge.forecasting.estimator import Forecaster
+
+    forecaster = Forecaster.load(model)
+    learned = forecaster.graph_
+    if events is None:
+        return forecaster, learned
+    graph = read_history(events, reading, learned, quiet)
+    if graph.num_events and learned.num_events and graph.time[0] > learned.time[-1]:
+        words = (
+            f"{events}: begins after all that the model has learned from; give the whole history, from its beginning"
+        )
+        warnings.warn(words, TadgeWarning, stacklevel=2)
+    return forecaster, graph
+
+
+def read_history(events: str, reading: ReadOptions, learned: TemporalGraph, quiet: bool) -> TemporalGraph:
+    """Read events of the same kind as those that were learned from."""
+    graph: TemporalGraph = read_graph(events, reading, quiet)[0]
+    kinds = [
+        ("ids", learned.ids.dtype == object, graph.ids.dtype == object, "strings", "integers"),
+        ("clock", learned.clock == "unix", graph.clock == "unix", "a calendar", "its own clock"),
+        ("directed", learned.directed, graph.directed, "directed", "undirected"),
+        ("bipartite", learned.bipartite, graph.bipartite, "bipartite", "not bipartite"),
+    ]
+    for name, ours, theirs, yes, no in kinds:
+        if ours != theirs:
+            cure = f"say {name}={ours}" if name in ("directed", "bipartite") else "read it as the model's was read"
+            what = "another kind of events than the model has learned from"
+            expected, found = (yes, no) if ours else (no, yes)
+            raise InputError(what, expected=expected, found=found, cure=cure, where=events)
+    return graph
+
+
+def pairs_asked(
+    graph: TemporalGraph, source: str | None, target: str | None, pairs: Path | None
+) -> tuple[list[Any], list[Any]]:
+    """Give the ids of both ends, from the command line or from a file."""
+    from tadge.io.id_rows import as_id, read_ids
+
+    given = source is not None and target is not None
+    if given == (pairs is not None) or (source is not None) != (target is not None):
+        found = "both" if given else "one id" if source is not None else "neither"
+        raise ConfigError("no pair to ask about", expected="SRC and DST, or --pairs FILE", found=found)
+    if pairs is not None:
+        src, dst = read_ids(pairs, ("src", "dst"), graph)
+        return src, dst
+    return [as_id(graph, source)], [as_id(graph, target)]
+
+
+def sources_asked(graph: TemporalGraph, sources: Sequence[str] | None, nodes: Path | None) -> list[Any]:
+    """Give the ids of sources, each once, from the command line or from a file."""
+    from tadge.io.id_rows import as_id, read_ids
+
+    if bool(sources) == (nodes is not None):
+        found = "both" if sources else "neither"
+        raise ConfigError("nobody to ask about", expected="SRC, or --nodes FILE", found=found)
+    ids = read_ids(nodes, ("src",), graph)[0] if nodes is not None else [as_id(graph, one) for one in sources or ()]
+    return list(dict.fromkeys(ids))
+
+
+def horizons_asked(forecaster: Forecaster, days: str | None) -> list[float]:
+    """Give the horizons that were asked for, or the usual ones that the model can be trusted for."""
+    longest = forecaster.horizon_
+    if days is None:
+        return [horizon for horizon in HORIZONS if horizon <= longest] or [longest]
+    try:
+        horizons = [float(name) for name in names_of(days)]
+    except ValueError:
+        horizons = []
+    if not horizons:
+        raise ConfigError("not horizons", expected="numbers of days, with commas", found=repr(days), where="days")
+    return horizons
+
+
+# -- what is answered -------------------------------------------------------------------------------------------------
+
+
+def give(
+    table: Any,
+    columns: Sequence[Column],
+    title: str,
+    out: Path | None,
+    as_json: bool,
+    *,
+    shown: int | None = None,
+    rows: list[dict[str, Any]] | None = None,
+) -> None:
+    """Write a table to a file, or print it for programs or for people.
+
+    Args:
+        table: a DataFrame, or a dict of columns.
+        columns: what people see.
+        title: a line above it.
+        out: the file.
+        as_json: whether to print JSON.
+        shown: how many rows are printed; all by default.
+        rows: what people see, where that is not the rows of the table.
+    """
+    from tadge.io.export import write_frame
+    from tadge.report.answers import answers_table, as_polars, records
+
+    frame = as_polars(table)
+    if out is not None:
+        write_frame(frame, out)
+        if as_json:
+            print_json({"written": str(out), "rows": len(frame)})
+        else:
+            print(f"{out}: {len(frame):,} rows")
+        return
+    printed = frame if shown is None else frame.head(shown)
+    if as_json:
+        print_json(records(printed))
+        return
+    from rich.console import Console
+
+    if rows is None:
+        rows = list(printed.iter_rows(named=True))
+    console = Console()
+    console.print(title, markup=False, highlight=False, soft_wrap=True)
+    if rows:
+        console.print(answers_table(rows, columns))
+
+
+def objects(values: list[Any]) -> Any:
+    """Make an array of ids, among which None may stand."""
+    import numpy as np
+
+    return np.array([*values, None], object)[:-1]
+
+
+def as_of(graph: TemporalGraph, at: Any, before: Any) -> str:
+    """Say as of when the answers are."""
+    from tadge.graph.inputs import moments_of
+    from tadge.report.answers import moment_text
+
+    words = "as of" if before is None else "right before"
+    return f"{words} {moment_text(float(moments_of(graph, at, 1, before)[0]), graph.clock)}"
+
+
+def days_text(days: float) -> str:
+    """Write a number of days."""
+    return f"{days:.4g} day{'s' * (days != 1)}"
