@@ -74,7 +74,28 @@ class PredictsToe(Protocol):
         """
 
 
-Answerer = EmbedsNodes | ScoresLinks | PredictsToe  # what can be judged and audited; `fit` and `name` may be missing
+@runtime_checkable
+class PredictsWithin(Protocol):
+    """Tells how likely a link is within some time."""
+
+    def within(
+        self, src: NodeNumbers, dst: NodeNumbers, days: Days, at: Days, *, graph: TemporalGraph
+    ) -> npt.NDArray[Any]:
+        """Give the probability that src links to dst within so many days, (H,), of moments, (n,): (n, H).
+
+        A method that can be asked about a limited time only has the longest, in days, as `horizon_`.
+        """
+
+
+@runtime_checkable
+class RanksTargets(Protocol):
+    """Lists whom a source is likeliest to link to, with probabilities."""
+
+    def rank(self, src: Any, *, k: int, before: Any, graph: TemporalGraph) -> list[tuple[Any, float]]:
+        """List the k likeliest targets of a source right before a moment, as (id, probability), likeliest first."""
+
+
+Answerer = EmbedsNodes | ScoresLinks | PredictsToe | PredictsWithin  # what can be judged; `fit`, `name` may be missing
 
 
 @runtime_checkable
