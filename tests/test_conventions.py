@@ -12,7 +12,18 @@ import tadge
 from small import forum, network, rebuilt, training, walking
 from tadge.baselines import BASELINES, make
 from tadge.graph import TemporalGraph
-from tadge.protocols import EmbedsNodes, EmbedsWalks, Estimator, Method, PredictsToe, Prepares, ScoresLinks, supports
+from tadge.protocols import (
+    EmbedsNodes,
+    EmbedsWalks,
+    Estimator,
+    Method,
+    PredictsToe,
+    PredictsWithin,
+    Prepares,
+    RanksTargets,
+    ScoresLinks,
+    supports,
+)
 
 SMALL = tadge.ForecastConfig(steps=5, trees=10, hidden=8)
 MAKERS = {
@@ -98,6 +109,8 @@ def test_estimators_and_baselines_satisfy_the_protocol(fitted):
         assert isinstance(model, (Method, Estimator))
         assert isinstance(model, ScoresLinks)
         assert isinstance(model, PredictsToe)
+    assert isinstance(fitted["Forecaster"], PredictsWithin)
+    assert isinstance(fitted["Forecaster"], RanksTargets)
     assert isinstance(fitted["TADGE"], EmbedsNodes)
     assert isinstance(fitted["TADGE"], EmbedsWalks)
     assert isinstance(fitted["TADGE"], Prepares)
@@ -106,7 +119,7 @@ def test_estimators_and_baselines_satisfy_the_protocol(fitted):
         method = make(name)
         assert isinstance(method, Method)
         assert method.name == name
-        assert any(isinstance(method, kind) for kind in (EmbedsNodes, ScoresLinks, PredictsToe))
+        assert any(isinstance(method, kind) for kind in (EmbedsNodes, ScoresLinks, PredictsToe, PredictsWithin))
     assert (tadge.TADGE.name, tadge.Forecaster.name) == ("TADGE (vectors)", "Forecaster")
 
 

@@ -76,17 +76,20 @@ class PredictsToe(Protocol):
         """
 
 
-Answerer = EmbedsNodes | ScoresLinks | PredictsToe  # what can be judged and audited; `fit` and `name` may be missing
-
-
 @runtime_checkable
 class PredictsWithin(Protocol):
-    """Knows how likely a link is within any time."""
+    """Tells how likely a link is within some time."""
 
     def within(
         self, src: NodeNumbers, dst: NodeNumbers, days: Days, at: Days, *, graph: TemporalGraph
     ) -> npt.NDArray[Any]:
-        """Give the probability of src -> dst, (n,) each, within horizons of moments, (H,) days and (n,): (n, H)."""
+        """Give the probability that src links to dst within so many days, (H,), of moments, (n,): (n, H).
+
+        A method that can be asked about a limited time only has the longest, in days, as `horizon_`.
+        """
+
+
+Answerer = EmbedsNodes | ScoresLinks | PredictsToe | PredictsWithin  # what can be judged; `fit`, `name` may be missing
 
 
 @runtime_checkable

@@ -19,6 +19,7 @@ NAMES = (
     *("EdgeBank", "popularity", "own recency", "global recency", "last seen"),
     *("last seen (former targets last)", "reverse recency", "own + reverse recency", "reverse + popularity"),
     *("last act", "last act + last seen", "own recency + decayed popularity", "co-visitation"),
+    *("pair rates", "recency table", "boosted trees (within)"),
     *("majority", "degree + age", "DeepWalk"),
 )
 
@@ -55,6 +56,8 @@ def answers(method, graph, src, dst, at):
         found.append(method.score_links(src, dst, at, graph=graph))
     if hasattr(method, "predict_toe"):
         found += [method.predict_toe(src, dst, at, graph=graph, unit=unit) for unit in ("squashed", "days")]
+    if hasattr(method, "within"):
+        found.append(method.within(src, dst, [0.01, 1.0, 20.0], at, graph=graph))
     assert found
     for each in found:
         assert len(each) == len(src)

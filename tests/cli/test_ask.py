@@ -130,10 +130,10 @@ def test_surprises(ask, model, folder):
         assert (
             row["surprise"] == pytest.approx(-math.log10(row["probability"])) == pytest.approx(row["who"] + row["when"])
         )
-    later = ask("surprises", "model", "--events", "longer.csv", "--top", 1000, "--days", 3)
+    later = ask("surprises", "model", "--events", "longer.csv", "--top", 1000)
     whole = tadge.read_events(folder / "longer.csv", quiet=True)
     assert len(later) == whole.num_events
-    alone = model.surprise(whole, days=3.0)["surprise"]
+    alone = model.surprise(whole)["surprise"]
     assert sorted(row["surprise"] for row in later) == sorted(alone)
 
 

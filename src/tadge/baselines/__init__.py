@@ -1,22 +1,23 @@
 """Baselines that cost next to nothing: heuristics and small models behind the same interface as the estimators.
 
-Each has a `name`, `fit(graph)`, and those of `embed`, `score_links` and `predict_toe` that it can answer.
+Each has a `name`, `fit(graph)`, and those of `embed`, `score_links`, `predict_toe` and `within` that it can answer.
 """
 
 from __future__ import annotations
 
 from difflib import get_close_matches
 
-from tadge.baselines import classes, links, toe, vectors
+from tadge.baselines import classes, links, toe, vectors, within
 from tadge.errors import ConfigError
 
-AnyBaseline = toe.ToeRule | links.LinkRule | classes.Majority | classes.DegreeAge | vectors.DeepWalk
+AnyBaseline = toe.ToeRule | links.LinkRule | within.WithinRule | classes.Majority | classes.DegreeAge | vectors.DeepWalk
 
 _ALL: tuple[type[AnyBaseline], ...] = (
     *(toe.Mean, toe.Median, toe.NodeMean, toe.Additive, toe.Reciprocity, toe.BoostedTrees),
     *(links.EdgeBank, links.Popularity, links.OwnRecency, links.GlobalRecency, links.LastSeen),
     *(links.LastSeenFormerLast, links.ReverseRecency, links.OwnReverseRecency, links.ReversePopularity),
     *(links.LastAct, links.LastActThenSeen, links.OwnThenPopular, links.CoVisitation),
+    *(within.PairRates, within.RecencyTable, within.BoostedTreesWithin),
     *(classes.Majority, classes.DegreeAge, vectors.DeepWalk),
 )
 BASELINES: dict[str, type[AnyBaseline]] = {baseline.name: baseline for baseline in _ALL}  # in the order of tables

@@ -21,9 +21,11 @@ from tadge.cli.answering import (
 )
 from tadge.cli.frame import AsJson, Quiet, command, flag, moment_of, takes
 from tadge.config import LEAST, LEVEL, TOP, Option
+from tadge.errors import ConfigError
 from tadge.io.options import ReadOptions
 
 WEEK = 7.0
+SURPRISES = ("surprise", "who", "when", "lately")
 SHOWN = Option("top", int, 20, "how many are shown; with --out all are written", low=1)
 
 Model = Annotated[Path, typer.Argument(help="Folder that tadge fit made.")]
@@ -230,17 +232,18 @@ def surprises(
         str | None, typer.Option(help="File of events to look at, of the history or later; by default all of it.")
     ] = None,
     top: Annotated[int, flag(SHOWN)] = SHOWN.default,
-    days: Annotated[
-        float | None, typer.Option(help="Within how many days of its coming an event is foreseen; about a day.")
-    ] = None,
+    by: Annotated[
+        str, typer.Option(help="What to sort by: surprise, who, when, or lately, which shows incidents.")
+    ] = "surprise",
     out: Out = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """List events that were least expected the instant before they came, most surprising first.
 
-    The surprise is -log10 of an event's probability: 3 is one in a thousand. It is the sum of "when", that SRC acts at
-    all, and "who", that it then acts on DST. Later events than the model's are learned of one after the other.
+    The surprise is -log10 of an event's probability: 3 is one in a thousand. It is the sum of "when", that SRC acts so
+    soon, or so late, after it last did, and "who", that it then acts on DST. "lately" adds up what exceeds the usual
+    along the acts of SRC in the last hours. Later events than the model's are learned of one after the other.
 
     Example: tadge surprises model/ --top 10
     """
@@ -250,14 +253,15 @@ def surprises(
         shown = SHOWN.check(top)
         forecaster, graph = load_forecaster(model, None, reading, quiet)
         asked = None if events is None else read_history(events, reading, graph, quiet)
-        table = as_polars(forecaster.surprise(asked, days=days))
-        table = table.sort("surprise", descending=True, maintain_order=True)
+        if by not in SURPRISES:
+            raise ConfigError("unknown order", expected=" or ".join(SURPRISES), found=repr(by), where="by")
+        table = as_polars(forecaster.surprise(asked)).sort(by, descending=True, maintain_order=True)
         columns = [
             id_column("src"),
             id_column("dst"),
             Column("time", lambda row: date_cell(row["time"])),
             Column("probability", lambda row: percent_text(row["probability"])),
-            *(Column(name, lambda row, name=name: f"{row[name]:.2f}") for name in ("surprise", "who", "when")),  # type: ignore[misc]
+            *(Column(name, lambda row, name=name: f"{row[name]:.2f}") for name in SURPRISES),  # type: ignore[misc]
         ]
         give(table, columns, f"Most surprising of {len(table):,} events", out, as_json, shown=shown)
 

@@ -62,7 +62,10 @@ def evaluate(
     protocol: Annotated[
         str, typer.Option(help="forecast: by time, nothing is seen too early; paper: as in the paper; or both.")
     ] = "forecast",
-    tasks: Annotated[str, typer.Option(help="Tasks, with commas.")] = "toe,links,who-and-when,classes",
+    tasks: Annotated[
+        str,
+        typer.Option(help="Tasks, with commas. within: how likely a link is within a time, and when it comes."),
+    ] = "toe,links,who-and-when,within,classes",
     labels: Annotated[
         Path | None, typer.Option(help="File of id,label; known data sets that have labels need none.")
     ] = None,

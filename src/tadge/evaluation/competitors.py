@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import clone
 
 from tadge.baselines import BASELINES, make
+from tadge.baselines.within import WithinRule
 from tadge.errors import ConfigError, InputError
 from tadge.evaluation.config import Setting
 from tadge.evaluation.result import SHUFFLED, Result
@@ -99,7 +100,11 @@ def describe(model: object) -> dict[str, Any] | None:
 
 
 def competitors(
-    models: Sequence[Answerer], baselines: Sequence[str | Answerer] | None, control: bool, seed: int
+    models: Sequence[Answerer],
+    baselines: Sequence[str | Answerer] | None,
+    control: bool,
+    seed: int,
+    asks_within: bool = False,
 ) -> tuple[list[Competitor], list[str]]:
     """List all who take part, and what a reader should know about them.
 
@@ -108,8 +113,11 @@ def competitors(
         baselines: names of baselines, or methods; None: all baselines.
         control: whether every estimator also learns from shuffled times.
         seed: of the baselines.
+        asks_within: whether anybody is asked within which time links come; else baselines that answer nothing but that
+            are among those listed only where they are named.
     """
-    chosen = BASELINES if baselines is None else [baselines] if isinstance(baselines, str) else baselines
+    every = [name for name, baseline in BASELINES.items() if asks_within or not issubclass(baseline, WithinRule)]
+    chosen = every if baselines is None else [baselines] if isinstance(baselines, str) else baselines
     listed = [*map(_model, models), *(_baseline(baseline, seed) for baseline in chosen)]
     notes = []
     for model in models if control else ():
@@ -142,7 +150,7 @@ def _baseline(baseline: str | Answerer, seed: int) -> Competitor:
         make(baseline, seed)  # complains about an unknown name
         return Competitor(baseline, "rule", lambda: make(baseline, seed), {"baseline": baseline, "seed": seed})
     if not isinstance(baseline, Answerer):
-        expected = "names of baselines, or objects with embed, score_links or predict_toe"
+        expected = "names of baselines, or objects with embed, score_links, predict_toe or within"
         raise InputError("not a method", expected=expected, found=repr(baseline)[:80], where="methods")
     return Competitor(name_of(baseline), "rule", lambda: baseline, None)
 

@@ -16,7 +16,7 @@ from tadge.progress import Bars
 
 PROTOCOLS = ("forecast", "paper")
 SHARES = (0.7, 0.15)  # of the events to train and to validate on
-TASKS = ("toe", "links", "who-and-when", "classes")
+TASKS = ("toe", "links", "who-and-when", "within", "classes")
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class EvaluationConfig:
     """Say what methods are asked, and how they learn before.
 
     Attributes:
-        tasks: some of "toe", "links", "who-and-when" and "classes", in the order of tables.
+        tasks: some of "toe", "links", "who-and-when", "within" (forecast only) and "classes", in the order of tables.
         name: what the data is called in titles.
         against: forecast: negatives that true targets are ranked against: some of "random", "historical", "all" and
             "tgb" (as for tgbl-uci: 1,000, up to half of them former targets in the training part).

@@ -22,12 +22,21 @@ from tadge.evaluation.metrics import (
 
 Measured = Mapping[str, tuple[ColumnStatistic, npt.NDArray[Any]]]  # by metric; (n,) or (n, c): question by question
 Figure = dict[str, float]  # value, low, high
-ERRORS = ("rmse", "mae", "median")  # metrics that begin so are errors: the smaller, the better
+ERRORS = ("rmse", "mae", "median", "brier", "gap")  # metrics that begin so are errors: the smaller, the better
+WANTED = {"coverage 80": 0.8, "coverage 95": 0.95}  # fractions that should be what they are called
+NEITHER = ("said", "true", "links said", "links true")  # metrics of which neither more nor less is better
 
 
 def smaller_is_better(metric: str) -> bool:
     """Tell whether a metric is an error, by its name."""
     return metric.startswith(ERRORS)
+
+
+def badness(metric: str, value: float) -> float:
+    """Give a number that is the smaller, the better a figure is."""
+    if metric in WANTED:
+        return abs(value - WANTED[metric])
+    return value if smaller_is_better(metric) else -value
 
 
 def summarise(
@@ -132,10 +141,13 @@ def label(metric: str) -> str:
     """Write a metric as people do."""
     first, *rest = metric.split(" ")
     known = {"rmse": "RMSE", "mae": "MAE", "mrr": "MRR", "micro-f1": "Micro-F1", "macro-f1": "Macro-F1"}
+    known |= {"brier": "Brier", "c-index": "C-index"}
     return " ".join([known.get(first, first[:1].upper() + first[1:]), *rest])
 
 
 def number(value: float) -> str:
     """Write a figure in as many places as one can read."""
     size = abs(value)
+    if 0 < size < 0.001:
+        return f"{value:.1g}" if size < 0.0001 else f"{value:.5f}"
     return f"{value:.3f}" if size < 10 else f"{value:.1f}" if size < 1000 else f"{value:,.0f}"

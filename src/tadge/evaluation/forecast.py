@@ -43,10 +43,22 @@ from tadge.evaluation.tasks import (
     rank_links,
     vectors_of,
 )
+from tadge.evaluation.within import ask_first_targets, ask_times, ask_within, fill_within
+from tadge.evaluation.within_questions import WithinQuestions, within_questions
 from tadge.graph.graph import TemporalGraph
 from tadge.graph.split import TimeSplit, split_by_time
 from tadge.machine import peak_memory_mb
-from tadge.protocols import Answerer, EmbedsNodes, Fitted, PredictsToe, Prepares, ScoresLinks
+from tadge.protocols import (
+    Answerer,
+    EmbedsNodes,
+    Fitted,
+    PredictsToe,
+    PredictsWithin,
+    Prepares,
+    RanksTargets,
+    ScoresLinks,
+    accepts,
+)
 from tadge.storage.atomic import atomic_file
 from tadge.units import squash
 
@@ -69,6 +81,7 @@ class ForecastPlan:
         open_toe: those of `toe`, asked no earlier than right before the test period.
         classes: None where nobody is asked for classes.
         early_links: questions of the validation period; `early_toe` alike.
+        within: None where nobody is asked within which time links come.
     """
 
     setting: Setting
@@ -79,6 +92,7 @@ class ForecastPlan:
     classes: ClassQuestions | None
     early_links: ask.LinkQuestions
     early_toe: ask.ToeQuestions
+    within: WithinQuestions | None
 
     @property
     def tasks(self) -> Sequence[str]:
@@ -101,7 +115,8 @@ def judge_forecasts(models: Sequence[Answerer], baselines: Sequence[str | Answer
     """Judge models beside baselines; an estimator may be fitted to what is before the test period."""
     plan = make_forecast_plan(setting)
     check_unseen(models, plan.split.test_from)
-    listed, notes = competitors(models, baselines, setting.config.control, setting.seed)
+    asks_within = plan.within is not None
+    listed, notes = competitors(models, baselines, setting.config.control, setting.seed, asks_within)
     result = Result("forecast", notes=notes)
     fill_forecast_result(result, plan, ask_all(result, listed, lambda competitor: forecast_answers(competitor, plan)))
     return result
@@ -128,6 +143,7 @@ def make_forecast_plan(setting: Setting) -> ForecastPlan:
         classes,
         ask.link_questions(graph, *early, seed, MAX_VALIDATION, config.refresh),
         ask.toe_questions(graph, *early, seed, MAX_VALIDATION),
+        within_questions(graph, split, seed) if "within" in config.tasks else None,
     )
 
 
@@ -145,6 +161,7 @@ def forecast_answers(competitor: Competitor, plan: ForecastPlan) -> Answers:
             plan.split.test_from,
             FORMER_ONLY,
             STILL_OPEN,
+            0 if plan.within is None else len(plan.within),
         ]  # answers of before these tables are not taken
         asked += [competitor.shuffled, _digest(plan.classes), setting.graph.fingerprint, version("tadge")]
         place = setting.folder / f"{competitor.slug}-{short_hash(json.dumps([competitor.about, asked]))}.npz"
@@ -219,10 +236,23 @@ def _ask_test(method: Answerer, plan: ForecastPlan, answers: Answers, timed: Tim
                 STILL_OPEN, lambda report: predict_toe(method, asked_again, graph, ways, report)
             )
             answers[f"{STILL_OPEN} squashed"], answers[f"{STILL_OPEN} days"] = predicted
+    if plan.within is not None:
+        _ask_within(method, plan.within, graph, answers, timed)
     if plan.classes is not None and isinstance(method, EmbedsNodes):
         asked = plan.classes
         vectors = timed("vectors", lambda report: vectors_of(method, asked.nodes, asked.at, graph, report))
         answers["classes"] = timed("classes", lambda report: classify(vectors, asked))
+
+
+def _ask_within(
+    method: Answerer, questions: WithinQuestions, graph: TemporalGraph, answers: Answers, timed: Timed
+) -> None:
+    if isinstance(method, PredictsWithin):
+        answers["within"] = timed("within", partial(ask_within, method, questions, graph))
+        answers["reached"] = timed("when", partial(ask_times, method, questions, graph))
+    if isinstance(method, RanksTargets) and accepts(method.rank, "before"):
+        ranked = timed("ranking probabilities", partial(ask_first_targets, method, questions, graph))
+        answers["first targets"], answers["first true"] = ranked
 
 
 def _learned_from(competitor: Competitor, moment: float) -> bool:
@@ -267,6 +297,9 @@ def fill_forecast_result(result: Result, plan: ForecastPlan, answers: Mapping[st
         _add(result, plan, task, measured, len(toe), groups, toe.dst)
     if "who-and-when" in plan.tasks and len(toe):
         _who_and_when(result, plan, answers, links_by)
+    if plan.within is not None:
+        learned_from = graph.before(plan.split.test_from) if plan.setting.config.refit else plan.split.train
+        fill_within(result, plan.within, answers, learned_from, graph, plan.setting.seed)
     if plan.classes is not None:
         asked = plan.classes
         measured = {

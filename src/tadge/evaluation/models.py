@@ -51,6 +51,6 @@ def models_of(given: Any, seed: int) -> list[Answerer]:
         elif isinstance(part, Answerer) and not isinstance(part, type):
             models.append(part)
         elif part is not None:
-            expected = "a Forecaster, a TADGE, their configs, or objects with embed, score_links or predict_toe"
+            expected = "a Forecaster, a TADGE, their configs, or objects with embed, score_links, predict_toe, within"
             raise InputError("not a model", expected=expected, found=repr(part)[:80], where="models")
     return [TADGE(**options, seed=seed) if model is None else model for model in models]

@@ -13,7 +13,7 @@ import numpy as np
 
 from tadge.arrays import Flags, Ints
 from tadge.errors import InputError
-from tadge.evaluation.figures import Figure, Measured, label, number, outcome, smaller_is_better, summarise
+from tadge.evaluation.figures import NEITHER, Figure, Measured, badness, label, number, outcome, summarise
 from tadge.evaluation.table import as_html, as_tables, as_text, num_periods
 from tadge.storage.atomic import atomic_file
 
@@ -36,7 +36,10 @@ class Result:
         protocol: "forecast" or "paper".
         tasks: of each task `main`, the metric that methods are compared by; `shown`, the metrics that tables show;
             `questions`, how many were asked; and `targets`, about how many targets, where those of one target are
-            drawn together for intervals. Metrics that begin with rmse, mae or median are errors.
+            drawn together for intervals. Metrics that begin with rmse, mae, median, brier or gap are errors. Of
+            probabilities also `reliability`, by method: ten groups of questions in order of what was said, each with
+            its mean, the fraction that came true and its size; of `when` also `slices`, the coverage in ten parts of
+            the test period. Of several seeds or periods these two are those of the first.
         methods: method, task, metric: `value`, `low` and `high`.
         kinds: of each method "model", "variant" (a model read in another way), "rule" (a baseline) or "control".
         comparisons: each model against each rule and its control in each task: `task`, `metric`, `model`, `rival`,
@@ -137,15 +140,16 @@ class Result:
         return sorted(names, key=place)
 
     def _badness(self, name: str, task: str, metric: str) -> float:
-        value = self.figures(name, task)[metric]["value"]
-        return value if smaller_is_better(metric) else -value
+        return badness(metric, self.figures(name, task)[metric]["value"])
 
     def best(self, task: str, metric: str) -> set[str]:
-        """Name the methods with the best figure of a task."""
-        badness = {
+        """Name the methods with the best figure of a task; none where a metric tells nothing about better or worse."""
+        if metric in NEITHER:
+            return set()
+        by_name = {
             name: self._badness(name, task, metric) for name in self.methods if metric in self.figures(name, task)
         }
-        return {name for name, value in badness.items() if value == min(badness.values())}
+        return {name for name, value in by_name.items() if value == min(by_name.values())}
 
     def sentences(self, task: str | None = None) -> list[str]:
         """Say in plain words where each model wins, where it loses, and where nothing is clear."""

@@ -63,7 +63,10 @@ def pair_curves(
 
 def act_curves(models: CurveModels, tables: Tables, src: Ints, at: Days) -> Iterator[tuple[slice, Curves, Curves]]:
     """Give the curves of sources as of moments, (n,) each, part by part: until they act, and on someone new."""
-    width = models.edges.size
+    width, node = models.edges.size, np.array([tables.first.size - 1])
+    nothing = source_columns(tables, node, np.array([-np.inf]))
     for cut in cuts(src.size):
-        both = hazards(models.acts, source_columns(tables, src[cut], at[cut], torch.get_num_threads()))
+        columns = source_columns(tables, np.maximum(src[cut], 0), at[cut], torch.get_num_threads())
+        columns[src[cut] == UNKNOWN] = nothing
+        both = hazards(models.acts, columns)
         yield cut, Curves(models.edges, both[:, :width]), Curves(models.edges, both[:, width:])

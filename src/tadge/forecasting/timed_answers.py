@@ -253,8 +253,8 @@ class TimedAnswers(PairEstimator):
         self, graph: TemporalGraph, table: dict[str, Any], sources: Ints, given: NodeIds, at: float, horizon: Days
     ) -> dict[str, Any]:
         """Add a row per source for someone who had not joined."""
-        known = np.maximum(sources, 0)
-        for cut, _, someone in act_curves(self.curves_, tables_of(graph, self.scales_), known, np.full(known.size, at)):
+        tables, moments = tables_of(graph, self.scales_), np.full(sources.size, at)
+        for cut, _, someone in act_curves(self.curves_, tables, sources, moments):
             probability = someone.within(horizon)[:, 0]
             quantiles, never = someone.quantiles([0.5, *INTERVALS.values()]), someone.never
             rows = {"src": _ids(graph, sources[cut], given), "target": np.full(probability.size, None)}
