@@ -587,7 +587,10 @@ def test_an_interrupted_fit_stops_the_evaluation(tiny, monkeypatch):
 
 NAN = {"score_links": lambda n: np.full(n, np.nan)}
 BAD = {
-    "task": ({"tasks": ("links", "who")}, "tasks: unknown task; expected some of toe, links, who-and-when, classes"),
+    "task": (
+        {"tasks": ("links", "who")},
+        "tasks: unknown task; expected some of toe, links, who-and-when, within, classes",
+    ),
     "no task": ({"tasks": ()}, "unknown task"),
     "protocol": ({"protocol": "papers"}, "protocol: unknown protocol; expected forecast or paper; found 'papers'"),
     "against": ({"against": "hard"}, "unknown kind of negatives"),

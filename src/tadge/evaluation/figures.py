@@ -24,6 +24,7 @@ Measured = Mapping[str, tuple[ColumnStatistic, npt.NDArray[Any]]]  # by metric; 
 Figure = dict[str, float]  # value, low, high
 ERRORS = ("rmse", "mae", "median", "brier", "gap")  # metrics that begin so are errors: the smaller, the better
 WANTED = {"coverage 80": 0.8, "coverage 95": 0.95}  # fractions that should be what they are called
+PROBABILITIES = ("brier", "gap", "said", "true")  # metrics of probabilities, which are often small
 NEITHER = ("said", "true", "links said", "links true")  # metrics of which neither more nor less is better
 
 
@@ -145,9 +146,9 @@ def label(metric: str) -> str:
     return " ".join([known.get(first, first[:1].upper() + first[1:]), *rest])
 
 
-def number(value: float) -> str:
-    """Write a figure in as many places as one can read."""
+def number(value: float, metric: str = "") -> str:
+    """Write a figure in as many places as one can read; those of probabilities, which are often small, in more."""
     size = abs(value)
-    if 0 < size < 0.001:
-        return f"{value:.1g}" if size < 0.0001 else f"{value:.5f}"
+    if metric in PROBABILITIES and size < 0.1:
+        return f"{value:.5f}"
     return f"{value:.3f}" if size < 10 else f"{value:.1f}" if size < 1000 else f"{value:,.0f}"

@@ -170,7 +170,7 @@ class Result:
         best = min(comparisons, key=lambda comparison: self._badness(comparison["rival"], task, metric))
         words = IN_WORDS.get(metric, label(metric))
         words += ":" if words.split(" ")[-1][0].isdigit() else ""  # one number after another
-        figures = f"{words} {number(best['value'])} against {number(best['rival_value'])}"
+        figures = f"{words} {number(best['value'], metric)} against {number(best['rival_value'], metric)}"
         is_control = self.kinds[best["rival"]] == "control"
         model, rival = best["model"], f"the control ({best['rival']})" if is_control else best["rival"]
         match outcome(best):

@@ -135,14 +135,16 @@ def _table(result: Tabular, task: str, bold: bool) -> Table:
     best = {metric: result.best(task, metric) for metric in shown}
     for name in result.rows(task):
         figures = result.figures(name, task)
-        cells = [_cell(figures.get(metric), metric == about["main"], name in best[metric], bold) for metric in shown]
+        cells = [
+            _cell(figures.get(metric), metric, metric == about["main"], name in best[metric], bold) for metric in shown
+        ]
         table.add_row(Text(name), *cells)
     return table
 
 
-def _cell(figure: Figure | None, main: bool, best: bool, bold: bool) -> Text:
+def _cell(figure: Figure | None, metric: str, main: bool, best: bool, bold: bool) -> Text:
     if figure is None:
         return Text("-")
     star = "*" if best and not bold else ""
-    span = f" [{number(figure['low'])}, {number(figure['high'])}]" if main else ""
-    return Text.assemble((number(figure["value"]) + star, "bold" if best and bold else ""), span)
+    span = f" [{number(figure['low'], metric)}, {number(figure['high'], metric)}]" if main else ""
+    return Text.assemble((number(figure["value"], metric) + star, "bold" if best and bold else ""), span)

@@ -19,7 +19,7 @@ from tadge.graph.split import TimeSplit
 from tadge.seeding import stream
 
 MOST_MOMENTS = 4_000  # of the test period, of which each has up to fourteen pairs
-MOST_RANKED = 500  # events of the test period of which the first targets are asked for
+MOST_RANKED = 300  # events of the test period of which the first targets are asked for
 MOST_TIMED = 4_000  # links that came, whose time is set beside the curves
 NAMES = {1 / 24: "1 hour", 1.0: "1 day", 7.0: "7 days", 30.0: "30 days"}
 

@@ -147,22 +147,25 @@ def _table(result: Result, task: str) -> Iterator[str]:
     lines = ["| method | " + " | ".join(label(metric) for metric in shown) + " |", "|---" * (len(shown) + 1) + "|"]
     for name in result.rows(task):
         figures = result.figures(name, task)
-        cells = [_cell(result, figures.get(metric), metric == about["main"], name in best[metric]) for metric in shown]
+        cells = [
+            _cell(result, figures.get(metric), metric, metric == about["main"], name in best[metric])
+            for metric in shown
+        ]
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
     yield "\n".join(lines) + "\n"
     for sentence in result.sentences(task):
         yield sentence + "\n"
 
 
-def _cell(result: Result, figure: Figure | None, main: bool, best: bool) -> str:
+def _cell(result: Result, figure: Figure | None, metric: str, main: bool, best: bool) -> str:
     if figure is None:
         return "-"
-    text = f"**{number(figure['value'])}**" if best else number(figure["value"])
+    text = f"**{number(figure['value'], metric)}**" if best else number(figure["value"], metric)
     if not main:
         return text
     if spread_over(result):
-        return f"{text} +- {number((figure['high'] - figure['low']) / 2)}"
-    return f"{text} [{number(figure['low'])}, {number(figure['high'])}]"
+        return f"{text} +- {number((figure['high'] - figure['low']) / 2, metric)}"
+    return f"{text} [{number(figure['low'], metric)}, {number(figure['high'], metric)}]"
 
 
 if __name__ == "__main__":
