@@ -104,8 +104,16 @@ class PredictsWhen(Protocol):
 class RanksTargets(Protocol):
     """Lists the likeliest targets of a source that acts."""
 
-    def rank(self, src: NodeNumbers, at: float, k: int, *, graph: TemporalGraph) -> Sequence[tuple[Any, float]]:
-        """List the k likeliest targets of one source, (1,), as (id, probability)."""
+    def rank(
+        self,
+        src: NodeNumbers,
+        at: float | None = None,
+        k: int = 10,
+        *,
+        before: float | None = None,
+        graph: TemporalGraph,
+    ) -> Sequence[tuple[Any, float]]:
+        """List the k likeliest targets of one source as of a moment, or right before it, as (id, probability)."""
 
 
 @runtime_checkable
