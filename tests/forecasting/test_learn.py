@@ -22,7 +22,7 @@ from tadge.features.link_columns import link_columns
 from tadge.features.tables import Scales, tables_of
 from tadge.features.toe_columns import toe_columns
 from tadge.forecasting import learn
-from tadge.forecasting.learn import adamw_steps, draw_former_targets, learn_links, learn_toe
+from tadge.forecasting.learn import adamw_steps, draw_former_targets, hardly_any_repeats, learn_links, learn_toe
 from tadge.forecasting.link_scorer import Standardise
 from tadge.graph import TemporalGraph
 from tadge.graph.past import past_of
@@ -285,6 +285,51 @@ def test_tiny_graphs_can_be_learned_from(events, directed):
     assert all(np.isfinite(each.predict(toe_columns(tables_of(graph, scales), *pairs))).all() for each in trees)
     with torch.no_grad():
         assert torch.isfinite(head(torch.from_numpy(columns))).all()
+
+
+def never_twice(repeats=0):
+    """Everybody links to each other once, in random order; the last so many events are the first ones again."""
+    pairs = np.argwhere(~np.eye(24, dtype=bool))
+    pairs = np.random.default_rng(0).permutation(pairs)
+    pairs = np.concatenate([pairs, pairs[:repeats]])
+    return TemporalGraph.from_arrays(*pairs.T, np.arange(len(pairs), dtype=float), unit="days", ids=range(24))
+
+
+@pytest.mark.parametrize(("repeats", "hardly"), [(0, True), (1, True), (2, False), (200, False)])
+def test_whether_pairs_repeat_is_read_off_the_latest_fifth(repeats, hardly):
+    """1 of 111 is less than 1%, 2 of 111 are more."""
+    graph = never_twice(repeats)
+    seen, again = set(), []
+    for pair in zip(graph.src.tolist(), graph.dst.tolist(), strict=True):
+        again.append(pair in seen)
+        seen.add(pair)
+    assert (np.mean(again[round(0.8 * len(again)) :]) <= 0.01) == hardly
+    assert hardly_any_repeats(graph) == hardly
+
+
+def test_former_targets_are_unlikely_where_nobody_links_twice(monkeypatch):
+    """Who was asked about them knows; where pairs do repeat, nothing changes, to the last bit."""
+    config = ForecastConfig(steps=60)
+
+    def learned(graph, share):
+        monkeypatch.setattr(learn, "HARDLY_ANY", share)
+        return learn_links(graph, SCALES, config, 0, silent)
+
+    graph = never_twice()
+    src, dst = (ends.reshape(-1) for ends in np.meshgrid(np.arange(24), np.arange(24)))
+    at = np.full(src.size, 400.0)
+    former = past_of(graph).count_links(src, dst, at) > 0
+    columns = torch.from_numpy(link_columns(tables_of(graph, SCALES), src, dst, at))
+    gaps = []
+    for share in (0.01, -1.0):
+        head = learned(graph, share)
+        with torch.no_grad():
+            scores = head(columns).numpy()
+        gaps.append(scores[~former].mean() - scores[former].mean())
+    assert gaps[0] > gaps[1] + 0.5
+    often = never_twice(200)
+    one, two = (learned(often, share).state_dict() for share in (0.01, -1.0))
+    assert all(torch.equal(one[name], two[name]) for name in one)
 
 
 # -- how long edges take -----------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from tadge.config import ForecastConfig
 from tadge.features.columns import LINK_COLUMNS, TOE_COLUMNS, columns_left_out
 from tadge.features.link_columns import LINK_WIDTH, link_columns
 from tadge.features.pairs import Pairs, timed_pairs
-from tadge.features.tables import Scales, make_tables, tables_of
+from tadge.features.tables import REPEATED, Scales, make_tables, marks_of, tables_of
 from tadge.features.toe_columns import TOE_WIDTH, toe_columns
 from tadge.forecasting.link_scorer import LinkScorer
 from tadge.forecasting.toe_laws import ToeLaws
@@ -28,10 +28,12 @@ from tadge.graph.graph import TemporalGraph
 from tadge.graph.past import PairLists, past_of
 from tadge.seeding import seeded, stream
 from tadge.units import squash, unsquash
+from tadge.validation import latest_from
 
 RESCALED = {0.25: 1 / 6, 0.5: 1 / 3, 2.0: 1 / 3, 4.0: 1 / 6}  # factors on all times, powers of two: probability
 FEW_MOMENTS = 256  # a clock with no more distinct times counts in steps, like years: those cannot be rescaled
 FORTH = LINK_COLUMNS.index("src to dst")
+HARDLY_ANY = 0.01  # of links repeat earlier ones, at most
 DRAWS = 4  # tries to draw a former target that was one by then
 
 
@@ -40,7 +42,8 @@ def learn_links(graph: TemporalGraph, scales: Scales, config: ForecastConfig, se
 
     Two questions are asked: which of some random nodes it is; and, of an event that repeats a link, which of the former
     targets of its source. The same score, that of the likelier target, is the best answer to both. The second is
-    skipped for first contacts: the network would learn that former targets never recur.
+    skipped for first contacts: the network would learn that former targets never recur. Where hardly any do, that is
+    right, and every event is asked.
 
     One thread learns: several are no faster with a network that small, and wait for each other.
     """
@@ -62,7 +65,7 @@ def one_thread() -> Iterator[None]:
 def _learn_links(graph: TemporalGraph, scales: Scales, config: ForecastConfig, seed: int, report: Report) -> LinkScorer:
     tables, rng = tables_of(graph, scales), np.random.default_rng(int(stream(seed, "links")))
     left_out, pairs = columns_left_out(config.without, LINK_COLUMNS), past_of(graph).pairs
-    count, num_random = config.batch_events, config.random_negatives
+    count, num_random, hardly_any = config.batch_events, config.random_negatives, hardly_any_repeats(graph)
     head = seeded(lambda: LinkScorer(LINK_WIDTH, config.hidden), seed, "link head")
 
     def batch() -> tuple[Tensor, Tensor]:
@@ -88,9 +91,15 @@ def _learn_links(graph: TemporalGraph, scales: Scales, config: ForecastConfig, s
         scores = head(columns).masked_fill(wrong, -torch.inf)  # (B, C)
         one_of_any = functional.log_softmax(scores[:, : 1 + num_random], dim=1)[:, 0]
         one_of_former = functional.log_softmax(torch.cat([scores[:, :1], scores[:, 1 + num_random :]], 1), dim=1)[:, 0]
-        repeat = columns[:, 0, FORTH] > 0
-        (-(one_of_any + one_of_former * repeat).mean()).backward()  # type: ignore[no-untyped-call]
+        asked = (columns[:, 0, FORTH] > 0) | hardly_any
+        (-(one_of_any + one_of_former * asked).mean()).backward()  # type: ignore[no-untyped-call]
     return head.eval()
+
+
+def hardly_any_repeats(graph: TemporalGraph) -> bool:
+    """Tell whether links of the latest fifth hardly ever repeat earlier ones."""
+    repeated = marks_of(graph) & REPEATED > 0
+    return float(np.mean(repeated[min(latest_from(repeated.size), repeated.size - 1) :])) <= HARDLY_ANY
 
 
 def learn_toe(graph: TemporalGraph, scales: Scales, config: ForecastConfig, seed: int) -> tuple[Trees, Trees]:
