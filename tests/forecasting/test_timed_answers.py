@@ -283,8 +283,21 @@ def test_ids_that_were_never_seen_have_a_marked_prior():
     assert table["src"].tolist() == [3, 10**9]
     with pytest.warns(TadgeWarning, match="src: never seen"):
         assert len(model.next(10**9, k=3)) == 3
+    with pytest.warns(TadgeWarning, match="src: never seen"):
+        table = model.next([3, 10**9], k=2, new=True)
+    assert table["src"].tolist() == [3] * 3 + [10**9] * 3
+    with pytest.warns(TadgeWarning, match="src: never seen"):
+        first = model.next(NodeNumbers(0), k=1, new=True)["probability"].iloc[-1]
+        assert model.next(10**9, k=1, new=True)["probability"].iloc[-1] != first
     with pytest.raises(InputError, match="an id of another type"):
         model.within("3", 5, 1.0)
+
+
+def test_the_same_bits_whatever_else_is_asked():
+    _, train, model = fitted()
+    src, dst = train.ids[:40], train.ids[40:80]
+    every = model.within(src, dst, [0.5, 1.0, 2.0])
+    assert np.array_equal(model.within(src, dst, 1.0), every[:, 1])
 
 
 def test_a_stale_model_says_so():

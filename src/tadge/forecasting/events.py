@@ -67,9 +67,10 @@ def _as_graph(graph: TemporalGraph, events: Any) -> TemporalGraph:
 
 def _find(graph: TemporalGraph, asked: TemporalGraph, events: Ints) -> Ints:
     """Find events of one graph in another, (n,) numbers; each of several that are the same is another one."""
-    keys = list(zip(graph.ids[graph.src].tolist(), graph.ids[graph.dst].tolist(), graph.time.tolist(), strict=True))
+    near = np.flatnonzero(np.isin(graph.time, asked.time[events]))
     places: dict[Any, list[int]] = {}
-    for number, key in enumerate(keys if events.size else ()):
+    for number in near.tolist():
+        key = graph.ids[graph.src[number]], graph.ids[graph.dst[number]], float(graph.time[number])
         places.setdefault(key, []).append(number)
     found = []
     for event in events.tolist():

@@ -128,7 +128,8 @@ class TimedAnswers(PairEstimator):
             days: the horizon.
             at: as in `within`, one moment.
             before: as in `within`.
-            new: add a row with the target None: the probability of a link to someone who had not joined.
+            new: add a row without a target (None, which pandas may show as NaN): the probability of a link to someone
+                who had not joined.
             graph: as in `within`.
         """
         graph, horizon = self._graph(graph), self._horizons(days)
@@ -142,10 +143,11 @@ class TimedAnswers(PairEstimator):
             sources = self._known_or_warned(graph, src, "src", "source")
         k = TOP.check(k)
         parts = [self._likeliest(graph, source, moment, horizon, k) for source in sources.tolist()]
-        asked = np.repeat(sources, [targets.size for targets, _ in parts])
+        counts = [targets.size for targets, _ in parts]
+        asked = np.repeat(sources, counts)
         found = np.concatenate([np.empty(0, np.int64), *(targets for targets, _ in parts)])
         table: dict[str, Any] = {
-            "src": _ids(graph, asked, src),
+            "src": np.repeat(_ids(graph, sources, src), counts),
             "target": graph.ids[found],
             "probability": np.concatenate([np.empty(0), *(probability for _, probability in parts)]),
         }
