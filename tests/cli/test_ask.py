@@ -310,7 +310,7 @@ def test_nodes_that_were_never_seen(run):
             "--days: not horizons; expected numbers of days, with commas",
         ),
         (["next", "model", "user 5", "--days", "-1"], "--days: a horizon that cannot be trusted"),
-        (["surprises", "model", "--days", "99999"], "--days: a horizon that cannot be trusted"),
+        (["surprises", "model", "--by", "luck"], "--by: unknown order; expected surprise or who or when or lately"),
         (["within", "model", "user 5"], "no pair to ask about; expected SRC and DST, or --pairs FILE; found one id"),
         (["when", "model"], "no pair to ask about; .*found neither"),
         (["when", "model", "user 5", "user 8", "--pairs", "events.csv"], "no pair to ask about; .*found both"),

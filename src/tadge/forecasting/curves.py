@@ -71,9 +71,7 @@ class Curves:
     def within(self, days: npt.ArrayLike) -> Days:
         """Give the probability that it comes within so many days, (H,): (n, H)."""
         parts = exposure(self.edges, np.atleast_1d(np.asarray(days, np.float64)))
-        return np.asarray(
-            -np.expm1(-np.einsum("nk,hk->nh", self.hazard, parts))
-        )  # the same bits whatever else is asked
+        return np.asarray(-np.expm1(-np.einsum("nk,hk->nh", self.hazard, parts)))
 
     def reached(self, days: Days) -> Days:
         """Give the probability that it comes within so many days each, (n,), where it comes within the horizon."""
