@@ -64,7 +64,7 @@ def test_fit_tells_what_it_came_to(fitted, folder):
     assert (forecaster.seed, forecaster.config.steps, forecaster.config.trees) == (5, 20, 5)
     assert re.search(rf"TADGE: {model.graph_.num_nodes} nodes, 2 epochs", output)
     assert "vectors: TADGE, by tadge embed model --out vectors.parquet" in output
-    assert "forecasts: Forecaster, who links to whom next and after how long; in Python tadge.Forecaster.load" in output
+    assert "forecasts: Forecaster, who links to whom, how likely and when; now ask: tadge next" in output
 
 
 def test_the_command_is_the_public_call(fitted, folder):

@@ -90,7 +90,8 @@ def who_answers_what(report: dict[str, Any]) -> list[str]:
         )
     if report["forecasts"] is not None:
         lines.append(
-            "forecasts: Forecaster, who links to whom next and after how long; "
-            f'in Python tadge.Forecaster.load("{path}"): rank, score_links, predict_toe'
+            "forecasts: Forecaster, who links to whom, how likely and when; "
+            f"now ask: tadge next {path} SRC; tadge when {path} SRC DST; tadge surprises {path}; tadge overdue {path}\n"
+            f'  in Python tadge.Forecaster.load("{path}"): next, when, within, rank, surprise, overdue, predict_toe'
         )
     return lines
