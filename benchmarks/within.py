@@ -3,7 +3,7 @@
     python benchmarks/within.py [--quick]
 
 Goals are those for two cores; the figures of one machine say little, their ratio to each other more. bitcoin-otc and
-sx-askubuntu-a2q are fitted where they are (TADGE_DATA). --quick learns in few steps.
+sx-mathoverflow are fitted where they are (TADGE_DATA). --quick learns in few steps.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     quick = parser.parse_args().quick
     show_speed(100_000, 600_000)
-    for name in ("bitcoin-otc", "sx-askubuntu-a2q"):
+    for name in ("bitcoin-otc", "sx-mathoverflow"):
         show_fit(name, FEW if quick else tadge.ForecastConfig())
 
 
