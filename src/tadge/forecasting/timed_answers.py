@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from tadge.estimators import PairEstimator
 from tadge.features.columns import LINK_COLUMNS, columns_left_out
 from tadge.features.tables import Scales, tables_of
 from tadge.forecasting.ask_curves import UNKNOWN, act_curves, pair_curves
+from tadge.forecasting.curves import Curves
 from tadge.forecasting.events import events_asked
 from tadge.forecasting.learn_curves import CurveModels
 from tadge.forecasting.overdue import open_pairs, overdue_pairs
@@ -244,30 +245,22 @@ class TimedAnswers(PairEstimator):
         return targets[order], probability[order]
 
     def _waits(self, graph: TemporalGraph, src: Ints, dst: Ints, at: Days) -> dict[str, Any]:
-        quantiles, never = np.empty((src.size, 1 + len(INTERVALS))), np.empty(src.size)
-        for cut, curves in self._curves(graph, src, dst, at):
-            quantiles[cut], never[cut] = curves.quantiles([0.5, *INTERVALS.values()]), curves.never
-        waits = dict(zip(("median_wait", *INTERVALS), quantiles.T, strict=True))
-        dates = {"median_date": dates_of_days(at + quantiles[:, 0])} if graph.clock == "unix" else {}
-        return {**waits, "never": never, **dates}
+        return _wait_columns(graph, at, self._curves(graph, src, dst, at))
 
     def _with_new(
         self, graph: TemporalGraph, table: dict[str, Any], sources: Ints, given: NodeIds, at: float, horizon: Days
     ) -> dict[str, Any]:
         """Add a row per source for someone who had not joined."""
-        tables, moments = tables_of(graph, self.scales_), np.full(sources.size, at)
-        for cut, _, someone in act_curves(self.curves_, tables, sources, moments):
-            probability = someone.within(horizon)[:, 0]
-            quantiles, never = someone.quantiles([0.5, *INTERVALS.values()]), someone.never
-            rows = {"src": _ids(graph, sources[cut], given), "target": np.full(probability.size, None)}
-            rows |= {"probability": probability, **dict(zip(("median_wait", *INTERVALS), quantiles.T, strict=True))}
-            rows["never"] = never
-            if "median_date" in table:
-                rows["median_date"] = dates_of_days(at + quantiles[:, 0])
-            table = {
-                name: np.concatenate([np.asarray(column, object if name == "target" else None), rows[name]])
-                for name, column in table.items()
-            }
+        moments, probability = np.full(sources.size, at), np.empty(sources.size)
+        acts = list(act_curves(self.curves_, tables_of(graph, self.scales_), sources, moments))
+        for cut, _, someone in acts:
+            probability[cut] = someone.within(horizon)[:, 0]
+        rows = {"src": _ids(graph, sources, given), "target": np.full(sources.size, None), "probability": probability}
+        rows |= _wait_columns(graph, moments, ((cut, someone) for cut, _, someone in acts))
+        table = {
+            name: np.concatenate([np.asarray(column, object if name == "target" else None), rows[name]])
+            for name, column in table.items()
+        }
         order = np.argsort(_first_places(table["src"]), kind="stable")
         return {name: column[order] for name, column in table.items()}
 
@@ -321,6 +314,16 @@ class TimedAnswers(PairEstimator):
 
 def _is_one(nodes: NodeIds) -> bool:
     return np.ndim(nodes) == 0 and nodes is not None  # type: ignore[arg-type]
+
+
+def _wait_columns(graph: TemporalGraph, at: Days, parts: Iterable[tuple[slice, Curves]]) -> dict[str, Any]:
+    """Read waits off curves as of moments, (n,), that come part by part: columns of (n,)."""
+    quantiles, never = np.empty((at.size, 1 + len(INTERVALS))), np.empty(at.size)
+    for cut, curves in parts:
+        quantiles[cut], never[cut] = curves.quantiles([0.5, *INTERVALS.values()]), curves.never
+    waits = dict(zip(("median_wait", *INTERVALS), quantiles.T, strict=True))
+    dates = {"median_date": dates_of_days(at + quantiles[:, 0])} if graph.clock == "unix" else {}
+    return {**waits, "never": never, **dates}
 
 
 def _ids(graph: TemporalGraph, numbers: Ints, given: NodeIds) -> npt.NDArray[Any]:
