@@ -37,7 +37,7 @@ class HazardNetwork(nn.Module):
     def begin(self, columns: Tensor, observed: Tensor, exposed: Tensor) -> None:
         """Start from the hazard of all: what was observed, (K,), to how much was exposed, (K,)."""
         self.normalise.learn(self._with_rates(columns))
-        self.shape.bias.copy_(torch.log((observed + 0.5) / (exposed + 1.0)))
+        self.shape.bias.copy_(torch.log((observed + 0.5 / observed.numel()) / (exposed + 1.0)))
 
     def forward(self, columns: Tensor) -> Tensor:
         """Give log hazards, (n, F) to (n, K)."""
