@@ -1,13 +1,14 @@
-# make demo  - set up, run the main job on a built-in graph
+# make demo  - set up, run everything on a built-in support desk whose law is known: demo/report.html
 # make test  - set up, run every test (make lint: the linters alone; make bench: the benchmarks;
-#               make studies: the main approaches and the ablations, an hour or two; make results: docs/results.md from the
-#               records in docs/results)
+#               make docs: these pages as a site in site/; make shown: what the pages show, run again and written down anew;
+#               make studies: the main approaches and the ablations, an hour or two; make results: docs/results.md and
+#               docs/board.md from the records in docs/results and docs/board)
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test lint bench studies results clean
+.PHONY: demo test lint docs shown bench studies results clean
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "tadge needs Python 3.11 or newer: make PYTHON=/path/to/python3.11")'
@@ -24,8 +25,9 @@ $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
 	@touch $@ $(VENV)/.core
 
 demo: $(VENV)/.core
-	$(BIN)/python examples/forum.py --out demo
-	$(BIN)/tadge info demo/forum.csv --quiet
+	@rm -rf demo
+	$(BIN)/tadge run --out demo --budget 2m --steps 150 --trees 100
+	@echo "now open demo/report.html"
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -34,6 +36,13 @@ lint: $(VENV)/.dev
 
 test: lint
 	$(BIN)/python -m pytest -n 2
+
+docs: $(VENV)/.dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet --clean
+	@echo "the pages are in site/: open site/index.html"
+
+shown: $(VENV)/.dev
+	$(BIN)/python docs/making/shown.py
 
 bench: $(VENV)/.dev
 	$(PIP) --editable '.[dev,bench]'
@@ -47,6 +56,8 @@ studies: $(VENV)/.dev
 results: $(VENV)/.core
 	$(BIN)/python -m tadge.report.results docs/results > docs/results.md.part
 	mv docs/results.md.part docs/results.md
+	$(BIN)/python -m tadge.report.board docs/board > docs/board.md.part
+	mv docs/board.md.part docs/board.md
 
 clean:
-	rm -rf $(VENV) demo build dist
+	rm -rf $(VENV) demo site build dist

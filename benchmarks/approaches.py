@@ -1,6 +1,6 @@
 """The main approaches to forecasts that were tried, on the same questions: validation, test, seconds.
 
-    python benchmarks/approaches.py bitcoin-otc|college-msg|jodie-wikipedia links|toe [--seeds 3]
+    python benchmarks/approaches.py bitcoin-otc|college-msg|jodie-wikipedia links|toe|transformer [--seeds 3]
 
 All learn from the first 70% of the events. The data are read where they are (TADGE_DATA). What a seed came to is kept
 in results/studies and not made again.
@@ -42,6 +42,7 @@ RULES = {"bitcoin-otc": "last seen", "college-msg": "last act"}  # the better on
 TRIED = "Main approaches that were tried, learned from the first 70% of the events."
 TEXTS = {
     "links": TRIED,
+    "transformer": f"{TRIED} The same Transformer with and without what the trees are given.",
     "toe": f"{TRIED} Those in brackets are no forecasts: they know what nobody can know, and show what is left.",
 }
 
@@ -251,34 +252,44 @@ def for_toe(name: str, graph: TemporalGraph, seed: int) -> list:
         Rules("best rules", RULES[name], seed, median=False),
         Rules("best rules, by the median in days", RULES[name], seed, median=True),
     ]
-    if seed == 0:
-        tokens, split = Tokens("Transformer on the latest events", seed), tadge.split_by_time(graph)
-        methods += [
-            tokens,
-            Mean("mean of trees and Transformer", default, tokens),
-            Told("[told that the link comes in this period]", default, split),
-            Ceiling("[learned from 4 of 5 test events, too]", seed),
-        ]
-    return methods
+    return methods + transformers(default, graph, seed) if seed == 0 else methods
+
+
+def transformers(default: Variant, graph: TemporalGraph, seed: int) -> list:
+    """List a Transformer, by itself and given what the trees are given, after the trees; and what is left to gain."""
+    tokens, split = Tokens("Transformer on the latest events", seed), tadge.split_by_time(graph)
+    alike = Tokens("Transformer, given paces, weights and recency as the trees are", seed, alike=True)
+    return [
+        tokens,
+        alike,
+        Mean("mean of trees and Transformer", default, tokens),
+        Mean("mean of trees and that Transformer", default, alike),
+        Told("[told that the link comes in this period]", default, split),
+        Ceiling("[learned from 4 of 5 test events, too]", seed),
+    ]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", choices=("bitcoin-otc", "college-msg", "jodie-wikipedia"))
-    parser.add_argument("task", choices=("links", "toe"))
+    parser.add_argument("task", choices=("links", "toe", "transformer"))
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--out", type=Path, default=Path("docs/results/studies"))
     asked = parser.parse_args()
     sided = asked.data == "jodie-wikipedia"
-    if sided and asked.task == "toe":
+    if sided and asked.task != "links":
         parser.error("nothing joins twice in jodie-wikipedia: ask for links")
     graph = tadge.datasets.load(asked.data, quiet=True, **({"directed": False} if sided else {}))
     options = {"tasks": "links", "against": "all" if sided else ("random", "historical")}
-    if asked.task == "toe":
-        options = {"tasks": ("toe", "who-and-when")}
+    if asked.task != "links":
+        options = {"tasks": ("toe", "who-and-when") if asked.task == "toe" else "toe"}
 
     def work(seed: int) -> Result:
-        tried = for_links(asked.data, seed) if asked.task == "links" else for_toe(asked.data, graph, seed)
+        if asked.task == "transformer":
+            default = Variant("default: trees", seed, steps=1)
+            tried = [default, *transformers(default, graph, seed)[:4]]
+        else:
+            tried = for_links(asked.data, seed) if asked.task == "links" else for_toe(asked.data, graph, seed)
         return tadge.evaluate(None, graph, seed=seed, methods=tried, max_links=0, name=asked.data, **options)
 
     keep(asked.out / f"{asked.data}-{asked.task}.json", TEXTS[asked.task], range(asked.seeds), work)

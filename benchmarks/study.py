@@ -17,6 +17,13 @@ def in_unit(squashed: Days, unit: str) -> Days:
 
 
 def keep(place: Path, text: str, seeds: Iterable[int], work: Callable[[int], Result]) -> None:
+    """Write the result of all seeds with a text about it; one that is in results/studies is taken from there."""
+    result = keep_seeds(place, seeds, work)
+    result.notes.insert(0, text)
+    result.to_json(place)
+
+
+def keep_seeds(place: Path, seeds: Iterable[int], work: Callable[[int], Result]) -> Result:
     """Write the result of all seeds; one that is in results/studies is taken from there."""
     results, kept = [], Path("results/studies")
     kept.mkdir(parents=True, exist_ok=True)
@@ -27,7 +34,7 @@ def keep(place: Path, text: str, seeds: Iterable[int], work: Callable[[int], Res
             print(f"{place_of_seed}: written", flush=True)
         results.append(Result.from_json(place_of_seed))
     result = combine(results)
-    result.notes.insert(0, text)
     place.parent.mkdir(parents=True, exist_ok=True)
     result.to_json(place)
     print(result)
+    return result

@@ -11,20 +11,22 @@ from study import in_unit
 from tadge.config import ForecastConfig
 from tadge.features.link_columns import log_time
 from tadge.features.pairs import timed_pairs
-from tadge.features.tables import Scales, tables_of
-from tadge.forecasting.learn import adamw_steps
+from tadge.features.tables import Scales, make_tables, tables_of
+from tadge.forecasting.learn import RESCALED, adamw_steps, later_weigh_more
 from tadge.graph import TemporalGraph
 from tadge.graph.past import end_of
-from tadge.seeding import seeded
+from tadge.seeding import seeded, stream
+from tadge.units import squash, unsquash
 
 LATEST = 12  # events of each end
 WIDTH = 8  # there, direction, is it the partner, log time since, log gap to the next, which end, ToE, has a ToE
+ALIKE_WIDTH = WIDTH + 1  # and the weight of the event
 EPOCHS, ROWS, MOST, STEPS = 10, 256, 40_000, ForecastConfig(forecast_lr=1e-3)
 
 
 @numba.njit(cache=True)
 def fill(tables, src, dst, at, found):
-    """Write the latest events of dst, then of src, in any role: (n, 2 LATEST, WIDTH)."""
+    """Write the latest events of dst, then of src, in any role: (n, 2 LATEST, WIDTH or ALIKE_WIDTH)."""
     for q in range(src.size):
         for which in range(2):
             node, partner = (dst[q], src[q]) if which == 0 else (src[q], dst[q])
@@ -47,12 +49,15 @@ def fill(tables, src, dst, at, found):
                 toe = tables.toe[side.reading[place]]
                 token[5], token[7] = which, not np.isnan(toe)
                 token[6] = 0.0 if np.isnan(toe) else toe
+                if token.size > WIDTH and tables.weight.size:
+                    weight = tables.weight[side.reading[place]]
+                    token[8] = np.sign(weight) * np.log1p(np.abs(weight))
 
 
 class Net(nn.Module):
-    def __init__(self, width: int = 64) -> None:
+    def __init__(self, token_width: int = WIDTH, width: int = 64) -> None:
         super().__init__()
-        self.enter = nn.Linear(WIDTH, width)
+        self.enter = nn.Linear(token_width, width)
         self.place = nn.Parameter(0.02 * torch.randn(2 * LATEST + 1, width))
         layer = nn.TransformerEncoderLayer(width, 4, 2 * width, 0.1, batch_first=True, norm_first=True)
         self.layers = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
@@ -65,23 +70,46 @@ class Net(nn.Module):
 
 
 class Tokens:
-    def __init__(self, name: str, seed: int) -> None:
-        self.name, self.seed = name, seed
+    """A Transformer on tokens; `alike`: given the same history at other paces, weights and recency, as trees are."""
 
-    def tokens(self, graph: TemporalGraph, src, dst, at) -> torch.Tensor:
-        found = np.zeros((src.size, 2 * LATEST, WIDTH), np.float32)
-        fill(tables_of(graph, self.scales), src, dst, at, found)
+    def __init__(self, name: str, seed: int, alike: bool = False) -> None:
+        self.name, self.seed, self.alike = name, seed, alike
+
+    def tokens(self, tables, src, dst, at) -> torch.Tensor:
+        found = np.zeros((src.size, 2 * LATEST, ALIKE_WIDTH if self.alike else WIDTH), np.float32)
+        fill(tables, src, dst, at, found)
         return torch.from_numpy(found)
 
+    def rows(self, graph: TemporalGraph) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Give tokens, squashed ToEs and how much each counts."""
+        pairs = timed_pairs(graph, MOST, self.seed)
+        tokens = self.tokens(tables_of(graph, self.scales), pairs.src, pairs.dst, pairs.at)
+        if not self.alike:
+            return tokens, torch.from_numpy(pairs.toe).float(), torch.ones(len(pairs.toe))
+        rng, again = np.random.default_rng(int(stream(self.seed, "paces"))), torch.empty_like(tokens)
+        factors = rng.choice(list(RESCALED), pairs.toe.size, p=list(RESCALED.values()))
+        for factor in RESCALED:
+            some = np.flatnonzero(factors == factor)
+            tables = make_tables(graph, self.scales.rescaled(factor))
+            again[some] = self.tokens(tables, pairs.src[some], pairs.dst[some], pairs.at[some])
+        toe = np.concatenate([pairs.toe, squash(factors * unsquash(pairs.toe))])
+        weight = np.tile(later_weigh_more(pairs.toe.size, ForecastConfig()), 2)
+        return (
+            torch.cat([tokens, again]),
+            torch.from_numpy(toe).float(),
+            torch.from_numpy(weight / weight.mean()).float(),
+        )
+
     def fit(self, graph: TemporalGraph) -> Tokens:
-        self.scales, pairs = Scales.of(graph), timed_pairs(graph, MOST, self.seed)
-        tokens, toe = self.tokens(graph, pairs.src, pairs.dst, pairs.at), torch.from_numpy(pairs.toe).float()
-        self.net, rng = seeded(Net, self.seed, "tokens"), np.random.default_rng(self.seed)
+        self.scales = Scales.of(graph)
+        tokens, toe, weight = self.rows(graph)
+        self.net = seeded(lambda: Net(tokens.shape[2]), self.seed, "tokens")
+        rng = np.random.default_rng(self.seed)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.seed)
             for _ in adamw_steps(self.net, STEPS, EPOCHS * len(toe) // ROWS, lambda done, total: None):
                 some = torch.from_numpy(rng.integers(0, len(toe), ROWS))
-                ((self.net(tokens[some]) - toe[some]) ** 2).mean().backward()
+                (weight[some] * (self.net(tokens[some]) - toe[some]) ** 2).mean().backward()
         self.net.eval()
         return self
 
@@ -89,5 +117,6 @@ class Tokens:
     def predict_toe(self, src, dst, at, *, graph, unit="days", statistic="mean"):
         src, dst = (np.asarray(ends) for ends in (src, dst))
         parts = [slice(first, first + 4096) for first in range(0, src.size, 4096)]
-        found = torch.cat([self.net(self.tokens(graph, src[part], dst[part], at[part])) for part in parts])
+        tables = tables_of(graph, self.scales)
+        found = torch.cat([self.net(self.tokens(tables, src[part], dst[part], at[part])) for part in parts])
         return in_unit(found.double().numpy(), unit)

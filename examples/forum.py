@@ -149,7 +149,9 @@ def main() -> None:
     embedders = {"TADGE": model, "TADGE, shuffled times": tadge.TADGE(**networks, seed=seed).fit(control)}
 
     node = past.ids[np.argmax(past.degree)]  # of this forum, ids are node numbers
-    near = [(str(name), f"{cosine:.3f}", str(known.labels[name])) for name, cosine in model.similar(node, 5)]
+    nearest = model.similar(node, 5)
+    pairs = zip(nearest["neighbour"].to_list(), nearest["similarity"].to_list(), strict=True)
+    near = [(str(name), f"{cosine:.3f}", str(known.labels[name])) for name, cosine in pairs]
     title = f"Nearest to node {node} (community {known.labels[node]})"
     verdicts = []
     for shown, verdict in (judge_toe(known, past, forecasters), judge_vectors(known, past, embedders, seed)):

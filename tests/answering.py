@@ -8,6 +8,12 @@ from tadge.arrays import NodeNumbers
 from tadge.units import squash, unsquash
 
 
+def ranked(table):
+    """Give the rows of a ranking as (target, probability); the target is None for someone new."""
+    targets = [target if isinstance(target, str | int) else None for target in table["target"].tolist()]
+    return list(zip(targets, table["probability"].tolist(), strict=True))
+
+
 class Oracle:
     """Cheat: look at what happens next."""
 

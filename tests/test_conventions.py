@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import io
+import pickle  # noqa: TID251 (users do; nothing of ours loads one)
+
+import joblib  # noqa: TID251
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -9,6 +14,7 @@ from sklearn.exceptions import NotFittedError as SklearnNotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 import tadge
+from answering import ranked
 from small import forum, network, rebuilt, training, walking
 from tadge.baselines import BASELINES, make
 from tadge.graph import TemporalGraph
@@ -132,7 +138,7 @@ def test_ranked_ids_can_be_asked_again():
     ids = np.array([1, 2, 3, *range(5, graph.num_nodes + 2)])
     model = tadge.Forecaster(SMALL).fit(rebuilt(graph, ids=ids), progress=False)
     for src in (2, 3):
-        ranking = model.rank(src, k=4)
+        ranking = ranked(model.rank(src, k=4))
         targets = [target for target, _ in ranking]
         assert set(targets) <= set(ids.tolist())
         scores = model.score_links(src, targets)
@@ -143,7 +149,7 @@ def test_ranked_ids_can_be_asked_again():
         expected = [probability[others == target][0] for target in targets]
         assert [value for _, value in ranking] == pytest.approx(expected)
     number = int(np.flatnonzero(ids == 3)[0])
-    assert model.rank(3) == model.rank(tadge.NodeNumbers(number))
+    assert ranked(model.rank(3)) == ranked(model.rank(tadge.NodeNumbers(number)))
     with pytest.raises(tadge.InputError, match=r"src: unknown node; .*found 4; did you mean"):
         model.rank(4)
     with pytest.raises(tadge.InputError, match=r"src: an id of another type; .*found '3'; did you mean 3"):
@@ -188,11 +194,11 @@ def test_users_and_items_are_fitted_as_they_come(capfd):
     assert "walks go in both directions" in capfd.readouterr().err
     assert model.embed().shape == (graph.num_nodes, 8)
     assert np.isfinite(model.predict_toe(1, 1)).all()
-    with pytest.raises(tadge.InputError, match="node: an id is on both sides of this graph; found 1; say which"):
+    with pytest.raises(tadge.InputError, match="nodes: an id is on both sides of this graph; found 1; say which"):
         model.similar(1)
     assert len(model.similar(graph.numbers(1, side="target"), k=3)) == 3
     forecaster = tadge.Forecaster(SMALL).fit(graph, progress=False)
-    ranking = forecaster.rank(1, k=100)
+    ranking = ranked(forecaster.rank(1, k=100))
     assert len(ranking) == graph.num_nodes - graph.num_sources
     assert sum(value for _, value in ranking) == pytest.approx(1.0)
 
@@ -234,3 +240,53 @@ def test_folders_of_earlier_versions_are_refused_in_one_sentence(tmp_path, fitte
         write_folder(tmp_path / "new", "forecaster", parts, meta | change)
         with pytest.raises(tadge.InputError, match="do not fit together"):
             tadge.Forecaster.load(tmp_path / "new")
+
+
+# -- copies ------------------------------------------------------------------------------------------------------------
+
+
+def answers_of(model):
+    answers = [model.score_links([3, 5], [8, 9]), model.predict_toe([3, 5], [8, 9])]
+    return answers + ([model.embed()] if hasattr(model, "embed") else [model.within([3, 5], [8, 9], 1.0)])
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_copies_and_pickles_answer_alike(name, fitted, tmp_path):
+    model = fitted[name]
+    joblib.dump(model, tmp_path / "model.joblib")
+    twins = copy.copy(model), copy.deepcopy(model), pickle.loads(pickle.dumps(model))
+    for twin in (*twins, joblib.load(tmp_path / "model.joblib")):
+        assert twin.get_params(deep=False) == model.get_params(deep=False)
+        assert all(np.array_equal(a, b) for a, b in zip(answers_of(twin), answers_of(model), strict=True))
+        assert twin.about() == model.about()
+    unfitted = pickle.loads(pickle.dumps(MAKERS[name]()))
+    assert not hasattr(unfitted, "graph_") and unfitted.seed == 4
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_a_pickle_of_a_model_holds_plain_values(name, fitted):
+    """No torch, no numba, no scikit-learn: arrays, numbers, words, and classes of our own."""
+    modules = set()
+
+    class Listed(pickle.Unpickler):
+        def find_class(self, module, name):
+            modules.add(module.split(".")[0])
+            return super().find_class(module, name)
+
+    Listed(io.BytesIO(pickle.dumps(fitted[name]))).load()
+    assert modules <= {"tadge", "numpy", "builtins", "copyreg"}
+
+
+def test_copies_of_a_graph_cannot_be_changed_either():
+    graph = forum()
+    twin = pickle.loads(pickle.dumps(graph))
+    assert twin.fingerprint == graph.fingerprint and twin is not graph
+    assert copy.deepcopy(graph) is graph is copy.copy(graph)
+    with pytest.raises(ValueError, match="read-only"):
+        twin.time[0] = 1.0
+
+
+def test_walks_show_themselves_in_notebooks():
+    walks = tadge.sample_walks(forum(), walking(num_walks=20), seed=0)
+    html = walks._repr_html_()
+    assert "Walks(20 walks" in html and html.count("<tr>") == 6 and str(walks.nodes[0, 0]) in html

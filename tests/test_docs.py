@@ -3,42 +3,33 @@
 from __future__ import annotations
 
 import re
-import shlex
 import shutil
+import subprocess
 import sys
+from html.parser import HTMLParser
 from pathlib import Path
 
-import numpy as np
+import notebooks
 import pytest
+import shown
+from typer.main import get_command
 
 import tadge
-from tadge.cli import main
+from tadge.cli import app
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
-PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
-TINY = tadge.NetworkConfig(dim=8, heads=1, blocks=1), tadge.TrainConfig(epochs=1, init="random")
-QUICK = tadge.ForecastConfig(steps=5, trees=5)
-COMMANDS = "info|synth|convert|walk|fit|embed|within|when|next|rank|surprises|overdue|evaluate|audit"
-
-
-def blocks(page: Path) -> list[tuple[str, str]]:
-    """List the blocks of code of a page, in order, as (language, content)."""
-    return re.findall(r"^```(\w+)\n(.*?)^```", page.read_text(), re.S | re.M)
+PAGES = [*shown.OTHERS, shown.TUTORIAL, *shown.HOWTO]
+COMMANDS = "|".join(
+    set(get_command(app).commands) - {"datasets", "board"}
+)  # these want downloads, or somebody's answers
 
 
 @pytest.fixture(scope="module")
 def example(tmp_path_factory):
     """A folder as a user may have it: edges.csv, strings as ids and dates of 2015 and 2016, and fitted models."""
     place = tmp_path_factory.mktemp("example")
-    graph = tadge.synthetic.forum(800, seed=0).graph
-    when = np.datetime64("2015-01-01", "s") + ((graph.time - graph.time[0]) * 86_400).astype("timedelta64[s]")
-    rows = zip(graph.src, graph.dst, when, strict=True)
-    text = "".join(f"user{u},user{v},{t}Z\n" for u, v, t in rows)
-    (place / "edges.csv").write_text("who,whom,when\n" + text)
-    graph = tadge.read_events(place / "edges.csv", quiet=True)
-    tadge.TADGE(tadge.WalkConfig(), *TINY).fit(graph, progress=False).save(place / "model")
-    tadge.Forecaster(QUICK).fit(graph, progress=False).save(place / "model")
+    shown.make_example(place)
     return place
 
 
@@ -49,42 +40,51 @@ def folder(example, tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.fixture
-def run_command(monkeypatch, capsys, request):
-    """Run a line of a shell as the command line would; give what it prints."""
-
-    def run(line: str) -> str:
-        if "bitcoin-otc" in line:
-            monkeypatch.setenv("TADGE_DATA", str(request.getfixturevalue("data_dir")))
-        monkeypatch.setattr(sys, "argv", shlex.split(line, comments=True))
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as done:
-            main()
-        out, err = capsys.readouterr()
-        assert not done.value.code, err
-        assert out, line
-        return out
-
-    return run
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_blocks_run_and_print_what_is_shown(page, folder, run_command, capsys):
+@pytest.mark.parametrize("page", shown.OTHERS, ids=lambda page: page.name)
+def test_blocks_run_and_print_what_is_shown(page, folder):
     """Commands and Python run in the order of the page; a block of text after one of them is what it prints."""
-    names: dict[str, object] = {}
-    printed = None
-    for language, content in blocks(page):
-        if language == "python":
-            capsys.readouterr()
-            exec(compile(content, str(page), "exec"), names)
-            printed = capsys.readouterr().out
-        elif language == "bash":
-            lines = [line for line in content.splitlines() if line.startswith("tadge ") and "datasets" not in line]
-            printed = "".join(run_command(line) for line in lines)
-        elif language == "text":
-            assert printed is not None, "nothing printed this"
-            assert [line.rstrip() for line in printed.splitlines()] == content.splitlines()
-            printed = None
+    shown.check_page(page, folder)
+
+
+def test_the_tutorial_and_the_how_to_pages_that_go_on_from_it_print_what_they_show(example, tmp_path):
+    """One test, so that what the tutorial learns is learned once."""
+    (tmp_path / "tutorial").mkdir()
+    shutil.copy(example / "edges.csv", tmp_path / "tutorial")
+    shown.check_page(shown.TUTORIAL, tmp_path / "tutorial")
+    for page in shown.HOWTO:
+        shown.check_page(page, Path(shutil.copytree(tmp_path / "tutorial", tmp_path / page.stem)))
+
+
+@pytest.mark.parametrize("name", shown.OPTIONAL)
+def test_blocks_that_need_another_library_are_run_where_it_is(name):
+    """They run with their page: here it only shows whether they do."""
+    asking = [page for page in PAGES for block in shown.blocks(page) if f"import {name}\n" in block.content]
+    assert asking
+    pytest.importorskip(name, reason=f"{name} is not needed, and not installed: what pages show of it is not run")
+
+
+@pytest.mark.parametrize("path", notebooks.NOTEBOOKS, ids=lambda path: path.name)
+def test_notebooks_give_what_they_show(path):
+    notebook, outputs = notebooks.run_notebook(path)
+    cells = notebooks.code_cells(notebook)
+    assert [cell["execution_count"] for cell in cells] == list(range(1, len(cells) + 1))
+    for cell, given in zip(cells, outputs, strict=True):
+        assert notebooks.plain(given) == notebooks.plain(cell["outputs"]), "".join(cell["source"])
+    assert path.stat().st_size < 100_000
+
+
+def test_a_page_that_shows_something_else_is_found(tmp_path):
+    page = tmp_path / "page.md"
+    for text, wrong in (("2\n", False), ("3\n", True)):
+        page.write_text(f"```python\nprint(1 + 1)\n```\n\n```text\n{text}```\n")
+        if wrong:
+            with pytest.raises(shown.DifferentError, match="but this comes out"):
+                shown.check_page(page, tmp_path)
+            shown.rewrite(page, tmp_path)
+        shown.check_page(page, tmp_path)
+    page.write_text("```bash\ntadge info nothing.csv\n```\n")
+    with pytest.raises(shown.DifferentError, match="exit code 2"):
+        shown.check_page(page, tmp_path)
 
 
 def inline_commands() -> list[str]:
@@ -93,16 +93,19 @@ def inline_commands() -> list[str]:
 
 
 @pytest.mark.parametrize("command", inline_commands())
-def test_commands_run(command, folder, run_command):
-    run_command(command)
+def test_commands_run(command, folder, request, monkeypatch):
+    if "bitcoin-otc" in command:
+        monkeypatch.setenv("TADGE_DATA", str(request.getfixturevalue("data_dir")))
+    shown.run_command(command)
 
 
 def test_the_first_result_is_printed_by_line_25():
     head = README.read_text().splitlines()[:25]
     first = head.index("```text")
     assert "```" in head[first:]
-    languages = [language for language, _ in blocks(README)]
-    assert languages[: languages.index("text")] == ["bash", "python"]  # the block before it prints it: see above
+    languages = [block.language for block in shown.blocks(README)]
+    assert set(languages[: languages.index("text")]) <= {"bash", "python"}  # the block before it prints it: see above
+    assert len(README.read_text().splitlines()) <= 120
     for words in ("make demo", "make test", "pip install"):
         assert words in README.read_text()
 
@@ -138,5 +141,55 @@ def test_the_pages_name_only_functions_that_exist():
 def test_make_targets_that_are_shown_exist():
     rules = (ROOT / "Makefile").read_text()
     for page in [*PAGES, ROOT / "CONTRIBUTING.md"]:
-        for target in re.findall(r"make (demo|test|lint|bench|clean)\b", page.read_text()):
+        for target in re.findall(r"make (demo|test|lint|docs|shown|bench|clean)\b", page.read_text()):
             assert re.search(rf"^{target}:", rules, re.M)
+
+
+def test_every_public_name_has_its_place_in_the_pages_of_python():
+    text = "".join(page.read_text() for page in (ROOT / "docs" / "api").glob("*.md"))
+    assert sorted(re.findall(r"^::: tadge\.(\w+)$", text, re.M)) == sorted(set(tadge.__all__) - {"__version__"})
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The site as make docs builds it; a warning is an error there."""
+    pytest.importorskip("mkdocs", reason="the extra docs is not installed")
+    place = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(place)]
+    done = subprocess.run(command, check=False, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return place
+
+
+class Requests(HTMLParser):
+    """Collect what a page fetches by itself: scripts, styles, pictures, frames; not links that people follow."""
+
+    def __init__(self):
+        super().__init__()
+        self.fetched = []
+
+    def handle_starttag(self, tag, attrs):
+        given = dict(attrs)
+        self.fetched += [given["src"]] if given.get("src") else []
+        self.fetched += [given["href"]] if tag == "link" and given.get("rel") != "canonical" else []
+
+
+def test_the_site_fetches_nothing_from_outside(site):
+    pages = sorted(site.rglob("*.html"))
+    assert {"index.html", "tutorial.html", "estimators.html", "two-sided.html"} <= {page.name for page in pages}
+    for page in pages:
+        reader = Requests()
+        reader.feed(page.read_text())
+        assert reader.fetched
+        for name in reader.fetched:
+            assert not re.match(r"(\w+:)?//", name), (page.name, name)
+            if page.name != "404.html":  # its paths are those of the root of a server
+                assert (page.parent / name.partition("?")[0]).exists(), (page.name, name)
+    for sheet in site.rglob("*.css"):
+        assert not re.search(r"(url\(|@import)\s*[\"']?(https?:)?//", sheet.read_text()), sheet.name
+
+
+def test_the_site_lists_options_from_where_they_are_written(site):
+    text = (site / "api" / "estimators.html").read_text()
+    for listed in tadge.config.options(tadge.ForecastConfig):
+        assert f"<code>{listed.name}</code>" in text

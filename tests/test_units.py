@@ -44,10 +44,24 @@ def test_moments():
     with pytest.raises(tadge.InputError, match="not a moment"):
         units.moment(float("nan"), "own")
     with pytest.raises(tadge.InputError, match="not a date"):
-        units.moment("yesterday", "unix")
+        units.moment("the other day", "unix")
 
 
 def test_dates_for_people():
     assert units.date_text(16436.5, "unix") == "2015-01-01 12:00:00"
     assert units.date_text(16436.5, "own") == "day 16,436.5"
     assert units.date_text(1e12, "unix").startswith("day")
+
+
+def test_years_months_and_days_of_this_week():
+    assert (
+        units.moment("2015", "unix") == units.moment("2015-01", "unix") == units.moment("2015-01-01", "unix") == 16436.0
+    )
+    assert units.moment("2015-06", "unix") == units.moment("2015-06-01", "unix")
+    assert units.moment("18628.5", "unix") == 18628.5
+    assert units.moment("2015", "own") == 2015.0
+    today = (dt.datetime.now(dt.UTC).date() - dt.date(1970, 1, 1)).days
+    assert today - 1 <= units.moment("yesterday", "unix") + 1 <= today + 1
+    assert units.moment("Today", "unix") - units.moment("yesterday", "unix") in (1.0, 2.0)  # midnight may pass
+    with pytest.raises(tadge.InputError, match="no calendar"):
+        units.moment("today", "own")

@@ -1,4 +1,5 @@
 from . import baselines as baselines
+from . import board as board
 from . import datasets as datasets
 from . import synthetic as synthetic
 from .arrays import NodeNumbers as NodeNumbers
@@ -33,6 +34,9 @@ from .io.interop import to_pyg as to_pyg
 from .io.options import ReadOptions as ReadOptions
 from .io.readers import read_events as read_events
 from .io.vectors import write_vectors as write_vectors
+from .running.options import RunConfig as RunConfig
+from .running.pipeline import run as run
+from .running.reporting import write_report as write_report
 from .version import __version__ as __version__
 from .walks.lengths import uncut_length_distribution as uncut_length_distribution
 from .walks.probability import walk_probabilities as walk_probabilities

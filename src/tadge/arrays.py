@@ -11,6 +11,7 @@ import numpy.typing as npt
 Ints = npt.NDArray[np.int64]
 Nodes = npt.NDArray[np.int32]
 Days = npt.NDArray[np.float64]
+TypeCodes = npt.NDArray[np.int16]
 Flags = npt.NDArray[np.bool_]
 Vectors = npt.NDArray[np.float32]
 

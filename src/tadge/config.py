@@ -129,17 +129,29 @@ def check_options(config: Any) -> None:
 
 LATEST = Option("latest", int, 5, "latest occurrences that a node's vector is the mean of", low=1)
 TOP = Option("k", int, 10, "how many nodes", low=1)
+SECONDS = Option("seconds", float, None, "time to learn in", low=0.0, optional=True)
+BUDGET = Option("budget", str, "10m", "time for everything, like 90s, 10m or 1h30m; forecasts come first, uncut")
+AHEAD = Option("days", float, 7.0, "horizon of forecasts in days, or as far as the history allows", low=1e-6, high=1e5)
+TARGETS = Option("k", int, 5, "targets of each node in the forecasts", low=1, high=1_000)
+STEPS = Option("steps", int, 12, "moments from the first to the last", low=2, high=1_000)
 LEVEL = Option(
     "level", float, 0.9, "fraction of such links that has come by the time a pair is due", low=0.01, high=0.999
 )
 LEAST = Option("least", float, 0.5, "pairs whose link was less likely to come at all are left out", low=0.0, high=1.0)
+FALSE_DISCOVERIES = Option(
+    "level", float, 0.05, "fraction of changes of pace that may be false among those listed", low=1e-6, high=0.5
+)
 MAX_LINKS = Option("max_links", int, 20_000, "most links asked about, drawn by the seed; 0: all", low=0)
 REFRESH = Option("refresh", int, 1, "links: test events between two updates of what is known; 1: none is missed", low=1)
 ORIGINS = Option("origins", int, 1, "test periods, one after the other, each learned for anew; 1: the last 15%", low=1)
 AGAINST = ("random", "historical")  # kinds of negatives that true links are ranked against
+BOARD_MOMENTS = Option("moments", int, 1_500, "moments to ask about, each with up to fourteen pairs", low=1)
+BOARD_TEST = Option("test", float, 0.15, "fraction of the events, the last ones, to ask about", low=0.001, high=0.999)
+SEQUENCE_EVENTS = Option("latest_events", int, 64, "most events of a sequence, the latest ones", low=1)
 CUTS = Option("cuts", int, 100, "moments at which the future is cut off", low=1)
 QUERIES = Option("queries", int, 64, "questions at each of them", low=1)
 TOLERANCE = Option("tolerance", float, 0.0, "largest difference between two answers that passes", low=0.0)
+TIME_LIMIT = Option("time_limit", float, 600.0, "seconds that one cut may take in one world", low=0.1)
 
 # -- configs ----------------------------------------------------------------------------------------------------------
 
@@ -207,7 +219,9 @@ class TrainConfig:
         "deepwalk", "initial vectors: deepwalk, node2vec, line, random, or a file of vectors (.parquet, .npz, .txt)"
     )
     precision: str = option(
-        "auto", "dtype of the network; auto: whichever is faster here", choices=("auto", "float32", "bfloat16")
+        "auto",
+        "dtype of the network; auto: bfloat16 where the processor multiplies it itself",
+        choices=("auto", "float32", "bfloat16"),
     )
     negatives: int = option(100, "negatives per gradient step: nodes drawn at random; -1: all nodes", low=-1)
     weights: tuple[float, float, float, float] = option(
@@ -273,14 +287,14 @@ class ForecastConfig:
         check_options(self)
 
 
-def check_windows(window: int, step: int, num_walks: int | None = None) -> None:
-    """Make sure that windows overlap and save work (Lemma 2): 1 <= step < window, window^2 - 3 window + 3 < walks."""
+def check_windows(window: int, step: int) -> None:
+    """Make sure that windows overlap: 1 <= step < window."""
     if not 1 <= step < window:
         expected, found = f"from 1 to {window - 1}, so that windows overlap", str(step)
         cure = "lower window_step or raise window"
         raise ConfigError("windows do not overlap", expected=expected, found=found, cure=cure, where="window_step")
-    least = max(window * window - 3 * window + 4, window)
-    if num_walks is not None and num_walks < least:
-        expected, found = f"at least {least:,} walks for windows of {window}", f"{num_walks:,}"
-        cure = "lower window or sample more walks"
-        raise ConfigError("windows save no work", expected=expected, found=found, cure=cure, where="window")
+
+
+def fewest_walks(window: int) -> int:
+    """Give the number of walks from which on windows save work (Lemma 2): window^2 - 3 window + 3 < walks."""
+    return max(window * window - 3 * window + 4, window)

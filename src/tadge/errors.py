@@ -57,6 +57,10 @@ class TrainingError(TadgeError):
     """A training run that cannot go on."""
 
 
+class TooFewWalksError(InputError):
+    """A graph with too few walks to learn vectors from; forecasts need none."""
+
+
 class TadgeWarning(UserWarning):
     """Something in the data that looks odd and was read all the same."""
 

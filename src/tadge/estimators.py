@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
+from html import escape
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from tadge.arrays import Days, Ints, Vectors
-from tadge.errors import NotFittedError
+from tadge.errors import ConfigError, NotFittedError
 from tadge.graph.cache import per_graph
 from tadge.graph.chains import as_of_joining
 from tadge.graph.graph import TemporalGraph
@@ -23,7 +25,47 @@ def largest_toe(graph: TemporalGraph) -> float:
     return float(squash(graph.toe_values().max(initial=0.0)))
 
 
-class PairEstimator(BaseEstimator, ABC):  # type: ignore[misc]
+class Parameters:
+    """Keep scikit-learn's conventions about the arguments of a constructor, without importing it: that takes a second.
+
+    `sklearn.base.clone`, `check_is_fitted` and pipelines take what has these calls.
+    """
+
+    @classmethod
+    def _parameter_names(cls) -> list[str]:
+        return list(inspect.signature(cls).parameters)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Give the arguments of the constructor by name; `deep` changes nothing, as none is an estimator."""
+        return {name: getattr(self, name) for name in self._parameter_names()}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set arguments of the constructor anew, for the next `fit`."""
+        known = self._parameter_names()
+        for name, value in params.items():
+            if name not in known:
+                expected = ", ".join(known)
+                raise ConfigError("unknown parameter", expected=expected, found=repr(name), where=type(self).__name__)
+            setattr(self, name, value)
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.base import BaseEstimator
+
+        return BaseEstimator().__sklearn_tags__()
+
+    def _changed_params(self) -> dict[str, Any]:
+        """Give those arguments that are not the defaults."""
+        defaults = {name: one.default for name, one in inspect.signature(type(self)).parameters.items()}
+        return {name: value for name, value in self.get_params().items() if value != defaults[name]}
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._changed_params().items())})"
+        )
+
+
+class PairEstimator(Parameters, ABC):
     """Answer for pairs of nodes as of a moment; `TADGE` and `Forecaster` say how.
 
     Attributes:
@@ -116,3 +158,9 @@ class PairEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "graph_")
+
+    def _repr_html_(self) -> str:
+        """Show in a notebook what it is, what it was fitted to, and its parameters."""
+        state = f"fitted to {self.graph_!r}" if hasattr(self, "graph_") else "not fitted"
+        rows = [f"<tr><th>{name}</th><td>{escape(repr(value))}</td></tr>" for name, value in self.get_params().items()]
+        return f"<p><b>{type(self).__name__}</b>, {escape(state)}</p><table><tbody>{''.join(rows)}</tbody></table>"

@@ -1,16 +1,79 @@
-"""What this machine has and what this process has taken: memory, in bytes and megabytes."""
+"""What this machine has and what this process has taken: memory, in bytes and megabytes; what its processor can do."""
 
 from __future__ import annotations
 
+import contextlib
 import sys
+from functools import cache
 from pathlib import Path
 
 import psutil
 
+CGROUPS, OWN_CGROUP = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
+NO_LIMIT = 1 << 60  # version 1 writes a number about as large where there is none
+
 
 def available_memory() -> int:
-    """Return the bytes of memory that can be had now."""
-    return int(psutil.virtual_memory().available)
+    """Return the bytes of memory that can be had now: of the machine, and of the container where it has a limit."""
+    free = int(psutil.virtual_memory().available)
+    left = container_memory()
+    return free if left is None else min(free, left)
+
+
+def container_memory(root: Path = CGROUPS, listing: Path = OWN_CGROUP) -> int | None:
+    """Return the bytes that the control groups of this process leave to it; None where none of them has a limit.
+
+    Args:
+        root: where the groups are, of version 1 or 2.
+        listing: which of them this process is in.
+    """
+    left = []
+    for limit, used, stat in _memory_files(root, listing):
+        with contextlib.suppress(OSError, ValueError):  # "max": no limit
+            most = int(limit.read_text())
+            if most < NO_LIMIT:
+                left.append(max(0, most - int(used.read_text()) + _can_be_dropped(stat)))
+    return min(left, default=None)
+
+
+def _memory_files(root: Path, listing: Path) -> list[tuple[Path, Path, Path]]:
+    """List the files of limits, use and statistics of this process's groups and of all above them."""
+    try:
+        lines = listing.read_text().splitlines()
+    except OSError:
+        return []
+    files = []
+    for line in lines:
+        number, _, rest = line.partition(":")
+        kinds, _, place = rest.partition(":")
+        if number == "0" and not kinds:
+            top, names = root, ("memory.max", "memory.current", "memory.stat")
+        elif "memory" in kinds.split(","):
+            top, names = root / "memory", ("memory.limit_in_bytes", "memory.usage_in_bytes", "memory.stat")
+        else:
+            continue
+        parts = [part for part in place.split("/") if part not in ("", "..")]
+        folders = [top.joinpath(*parts[:depth]) for depth in range(len(parts) + 1)]
+        files += [(folder / names[0], folder / names[1], folder / names[2]) for folder in folders]
+    return files
+
+
+def _can_be_dropped(stat: Path) -> int:
+    """Read how much of what is used are pages of files that were not used lately, which the system takes back."""
+    with contextlib.suppress(OSError, ValueError):
+        rows = dict(line.split(maxsplit=1) for line in stat.read_text().splitlines())
+        return int(rows.get("total_inactive_file", rows.get("inactive_file", "0")))
+    return 0
+
+
+@cache
+def processor_flags() -> frozenset[str]:
+    """Return what the processor says it can do, in small letters; empty where the system does not tell."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text().lower().splitlines():
+            if line.startswith(("flags", "features")):
+                return frozenset(line.partition(":")[2].split())
+    return frozenset()
 
 
 def peak_memory_mb() -> float:

@@ -112,8 +112,18 @@ class RanksTargets(Protocol):
         *,
         before: float | None = None,
         graph: TemporalGraph,
-    ) -> Sequence[tuple[Any, float]]:
-        """List the k likeliest targets of one source as of a moment, or right before it, as (id, probability)."""
+    ) -> Any:
+        """List the k likeliest targets of one source as of a moment, or right before it, likeliest first.
+
+        A table with the columns `target` (ids) and `probability`, or a list of (id, probability).
+        """
+
+
+def ranking_of(answer: Any) -> list[tuple[Any, float]]:
+    """Take what `rank` gives of one source as a list of (id, probability)."""
+    if hasattr(answer, "columns"):
+        return list(zip(answer["target"].to_list(), answer["probability"].to_list(), strict=True))
+    return list(answer)
 
 
 @runtime_checkable

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import operator
 from collections.abc import Callable
+from threading import Lock
 from typing import TypeVar
 
 import numba
@@ -18,6 +19,7 @@ import numpy as np
 from tadge.errors import ConfigError
 
 Made = TypeVar("Made")
+_TORCH_GENERATOR = Lock()  # torch has one for the whole process
 
 # Odd multipliers: steps that visit every 64-bit number before they repeat.
 _PER_WALK = np.uint64(0x9E3779B97F4A7C15)
@@ -50,7 +52,7 @@ def seeded(make: Callable[[], Made], seed: int, name: str) -> Made:
     """Make a torch module whose initial weights come from a named stream of this seed."""
     import torch
 
-    with torch.random.fork_rng(devices=[]):
+    with _TORCH_GENERATOR, torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(stream(seed, name) >> np.uint64(1)))
         return make()
 

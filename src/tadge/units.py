@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import re
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +42,10 @@ UNIX_TO_DAY = 376_200  # and end about the year 3000
 LIKELY_TO_DAY = UNIX_TO_DAY / 5  # or in 2176, where nothing but the numbers says that they are
 ABSURD_DAY = 3.65e9  # ten million years: no clock we know of
 UNIX_UNITS = ("s", "ms", "us", "ns")
+YEAR = 365.2425  # days
+SPANS = ("s", 1 / 86_400, 60, 0), ("min", 1 / 1_440, 60, 0), ("h", 1 / 24, 24, 1), ("days", 1.0, 2 * YEAR, 1)
+YEAR_OR_MONTH = re.compile(r"\d{4}(-\d{2})?")
+DAYS_AGO = {"today": 0, "yesterday": 1}
 
 
 def unit_name(unit: str) -> str:
@@ -85,10 +90,19 @@ def dates_of_days(days: npt.NDArray[np.float64]) -> npt.NDArray[np.datetime64]:
 
 
 def days_of_date(when: str | dt.date | dt.datetime | np.datetime64) -> float:
-    """Convert one date or date-time to days since the Unix epoch; without a zone it is taken as UTC."""
+    """Convert one date or date-time to days since the Unix epoch; without a zone it is taken as UTC.
+
+    A string may also be a year or a month, of which the beginning is meant, or "today" or "yesterday" (0:00 UTC).
+    """
     if isinstance(when, str):
+        written = when.strip()
+        if written.lower() in DAYS_AGO:
+            when = dt.datetime.now(dt.UTC).date() - dt.timedelta(days=DAYS_AGO[written.lower()])
+            return float(days_of_dates(np.array(when, "datetime64")))
+        if YEAR_OR_MONTH.fullmatch(written):
+            written = f"{written}-01-01"[:10]
         try:
-            when = dt.datetime.fromisoformat(when)
+            when = dt.datetime.fromisoformat(written.removesuffix(" UTC"))
         except ValueError:
             cure = "write 2015-06-30 or 2015-06-30T12:00:00"
             raise InputError("not a date", expected="an ISO date", found=repr(when), cure=cure) from None
@@ -98,7 +112,12 @@ def days_of_date(when: str | dt.date | dt.datetime | np.datetime64) -> float:
 
 
 def moment(when: Moment, clock: str) -> float:
-    """Convert a moment (a number of days on the graph's clock, or a date) to days on that clock."""
+    """Convert a moment (a number of days on the graph's clock, or a date) to days on that clock.
+
+    A string of four digits is a year where the clock has a calendar; other numbers in strings are days.
+    """
+    if isinstance(when, str):
+        when = _written_number(when, clock)
     if isinstance(when, bool) or not isinstance(when, (int, float, np.integer, np.floating)):
         if not isinstance(when, (str, dt.date, np.datetime64)):
             raise InputError("not a moment", expected="a number of days or a date", found=repr(when))
@@ -112,12 +131,30 @@ def moment(when: Moment, clock: str) -> float:
     return days
 
 
+def _written_number(when: str, clock: str) -> str | float:
+    if clock == "unix" and YEAR_OR_MONTH.fullmatch(when.strip()):
+        return when
+    try:
+        return float(when)
+    except ValueError:
+        return when
+
+
 def date_text(days: float, clock: str) -> str:
     """Write a moment for people: a UTC date-time on the Unix clock, else the number of days."""
     if clock != "unix" or not math.isfinite(days) or abs(days) > UNIX_TO_DAY:
         return f"day {days:,.6g}"
     date = dt.datetime(1970, 1, 1) + dt.timedelta(days=days)
     return date.isoformat(sep=" ", timespec="seconds")
+
+
+def span_text(days: float) -> str:
+    """Write a time in the unit that people would use: 45 s, 12 min, 3.2 h, 15.8 days, 2.3 years."""
+    for unit, size, limit, decimals in SPANS:
+        number = days / size
+        if round(abs(number), decimals) < limit:
+            return f"{number:,.{decimals}f} {unit}"
+    return f"{days / YEAR:,.1f} years"
 
 
 def squash(toe: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

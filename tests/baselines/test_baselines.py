@@ -19,7 +19,7 @@ NAMES = (
     *("EdgeBank", "popularity", "own recency", "global recency", "last seen"),
     *("last seen (former targets last)", "reverse recency", "own + reverse recency", "reverse + popularity"),
     *("last act", "last act + last seen", "own recency + decayed popularity", "co-visitation"),
-    *("pair rates", "recency table", "boosted trees (within)"),
+    *("pair rates", "recency table", "boosted trees (within)", "one curve for all", "Cox"),
     *("majority", "degree + age", "DeepWalk"),
 )
 

@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 import tadge
+from answering import ranked
 from small import forum
 from tadge import ForecastConfig, Forecaster, TemporalGraph
 
@@ -118,7 +119,7 @@ def test_next_and_someone_new(ask, model):
 
 def test_rank(ask, model):
     rows = ask("rank", "model", "user 5", "-k", 4, "--new")
-    assert [(row["target"], row["probability"]) for row in rows] == model.rank("user 5", k=4, new=True)
+    assert [(row["target"], row["probability"]) for row in rows] == ranked(model.rank("user 5", k=4, new=True))
     assert {row["src"] for row in rows} == {"user 5"}
 
 
@@ -165,7 +166,7 @@ def test_a_longer_history(ask, model, folder, run):
     rows = ask("next", "model", "user 5", "-k", 2, *more)
     assert [row["target"] for row in rows] == model.next("user 5", 2, at=end, graph=longer)["target"].tolist()
     rows = ask("rank", "model", "user 5", "-k", 2, *more)
-    assert [(row["target"], row["probability"]) for row in rows] == model.rank("user 5", end, 2, graph=longer)
+    assert [(row["target"], row["probability"]) for row in rows] == ranked(model.rank("user 5", end, 2, graph=longer))
     rows = ask("overdue", "model", "--level", 0.4, "--least", 0.01, "--top", 9, *more)
     assert [row["late"] for row in rows] == model.overdue(end, 0.4, least=0.01, graph=longer)["late"].tolist()[:9]
     late = repr(float(2 * model.graph_.time[-1] - model.graph_.time[0]))  # long after the fit

@@ -66,6 +66,7 @@ def folder(tmp_path_factory):
     write_events(forum(), place / "edges.csv")
     (place / "own.py").write_text(OWN)
     (place / "helping.py").write_text(HELPING)
+    (place / "empty").mkdir()
     graph = forum()
     model = TADGE(walking(num_walks=50), network(), training(epochs=1))
     model.fit(graph.before(float(graph.time[500])), progress=False).save(place / "model")
@@ -109,7 +110,7 @@ def test_one_that_looks_ahead_fails(run):
     assert code == 1
     found = json.loads(out)
     assert found["passed"] is False and (found["cuts"], found["queries"]) == (5, 32)
-    assert err == "FAILED: popular does not keep to the past: 4 of 6 checks failed\n"
+    assert err == "FAILED: popular does not keep to the past: 5 of 8 checks failed\n"
 
 
 def test_it_is_fitted_unless_told_not_to(run):
@@ -155,7 +156,7 @@ def test_a_baseline(run):
         ),
         ("no_such_module:x", "no_such_module: this code fails; found ModuleNotFoundError"),
         ("http://x/y:z", "not a name of Python code; expected file.py:name or package.module:name"),
-        (".", "error: "),
+        ("empty", "error: "),
     ],
 )
 def test_bad_input_is_one_sentence(run, what, sentence):

@@ -83,7 +83,7 @@ def test_every_read_option_reaches_the_reader(run, tmp_path):
     assert not found["weighted"]
     code, out, _ = run("info", "edges.csv", "--json", "--unit", "ms")
     assert json.loads(out)["span_days"] == pytest.approx(3 / 1000)
-    code, out, _ = run("info", "--help")
+    code, out, _ = run("info", "--help-all")
     for one in options(ReadOptions):
         assert "--" + one.name.replace("_", "-") in out
 
@@ -159,6 +159,9 @@ def test_walks_with_the_users_ids(run, tmp_path):
     assert set(frame["nodes"].explode()) <= {"ann", "bob", "cat"}
     assert frame["length"].max() <= 3
     code, out, _ = run("walk", "edges.csv", "--out", "w.parquet", "--min-length", 2, "--num-walks", 1, "--json", "-q")
+    assert (code, out) == (2, "")  # the file is there
+    options = ("--min-length", 2, "--num-walks", 1, "--json", "-q", "--force")
+    code, out, _ = run("walk", "edges.csv", "--out", "w.parquet", *options)
     found = json.loads(out)
     assert (found["walks"], found["complete"], found["resumed"]) == (1, True, 0)
     code, out, _ = run("walk", "edges.csv", "--lengths")

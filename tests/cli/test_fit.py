@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 
 import numpy as np
 import polars as pl
 import pytest
 
 import tadge
+from answering import ranked
 from small import forum
 from tadge import TADGE, Forecaster
 from tadge.config import options
@@ -39,6 +41,7 @@ def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("files")
     write(place / "events.csv", forum().before(float(forum().time[500])))
     write(place / "longer.csv", forum())
+    (place / "empty").mkdir()
     return place
 
 
@@ -63,8 +66,24 @@ def test_fit_tells_what_it_came_to(fitted, folder):
     assert (model.seed, model.train_config.epochs, model.network_config.dim) == (5, 2, 8)
     assert (forecaster.seed, forecaster.config.steps, forecaster.config.trees) == (5, 20, 5)
     assert re.search(rf"TADGE: {model.graph_.num_nodes} nodes, 2 epochs", output)
-    assert "vectors: TADGE, by tadge embed model --out vectors.parquet" in output
-    assert "forecasts: Forecaster, who links to whom, how likely and when; now ask: tadge next" in output
+    assert "vectors: TADGE, one for every node, as of any moment: tadge embed model --out vectors.parquet" in output
+    assert "forecasts: Forecaster, who links to whom, how likely and when; now ask: tadge next model " in output
+    check = forecaster.ranking_.check
+    assert f"how good: {check.events:,.0f} of the latest 20% of the events" in output
+    assert f"was first in {check.first:.0%}, among the first ten in {check.ten:.0%}; by the rule" in output
+    assert f"{check.rule_first:.0%} and {check.rule_ten:.0%}. It stood among {check.others:,.0f} others" in output
+
+
+def test_what_to_ask_can_be_pasted(run, fitted, folder):
+    lines = (folder / "output.txt").read_text().splitlines()
+    asked = [shlex.split(line)[1:] for line in lines if re.match(r"  tadge (next|when|overdue) ", line)]
+    assert [arguments[0] for arguments in asked] == ["next", "when", "overdue"]
+    for arguments in asked:
+        code, out, err = run(*arguments, "--json")
+        assert (code, err) == (0, ""), arguments
+        json.loads(out)
+    graph = Forecaster.load(fitted).graph_
+    assert {asked[1][2], asked[1][3]} <= set(graph.ids)
 
 
 def test_the_command_is_the_public_call(fitted, folder):
@@ -110,7 +129,7 @@ def test_fit_as_json(run, folder):
 @pytest.mark.parametrize(
     ("only", "made", "missing", "line"),
     [
-        ("vectors", TADGE, Forecaster, "vectors: TADGE, by tadge embed"),
+        ("vectors", TADGE, Forecaster, "vectors: TADGE, one for every node"),
         ("forecasts", Forecaster, TADGE, "forecasts: Forecaster, who links"),
     ],
 )
@@ -131,7 +150,7 @@ def test_one_model_alone_and_the_other_beside_it(run, folder, only, made, missin
 
 def test_vectors_need_a_tadge(run, folder):
     run("fit", "events.csv", "--out", "pairs", *SMALL, "--only", "forecasts", "-q")
-    code, out, err = run("embed", "pairs", "--out", "v.npz")
+    code, out, err = run("embed", "pairs", "--out", "new.npz")
     assert (code, out) == (2, "")
     assert err.startswith("error: pairs: there is no TADGE in this folder; found a Forecaster; fit one into it: tadge")
 
@@ -140,15 +159,42 @@ def test_users_and_items(run, folder):
     """Items never act: walks go in both directions, so that the vectors of both sides are learned."""
     rows = [(f"user{k * 7 % 23}", f"item{k * k % 11}", 3_600 * k) for k in range(400)]
     (folder / "items.csv").write_text("".join(f"{u},{v},{1_300_000_000 + t}\n" for u, v, t in rows))
-    code, out, err = run("fit", "items.csv", "--out", "items", *SMALL, "--bipartite")
+    code, out, err = run("fit", "items.csv", "--out", "items", *SMALL)
     assert code == 0, err
+    assert "column 0 and column 1 share no value: read as two-sided" in err
     assert "forecasts: Forecaster" in out
     model, items = TADGE.load(folder / "items"), {v for _, v, _ in rows}
     assert model.graph_.num_nodes == 23 + len(items)
     assert np.isfinite(model.embed()).all()
-    ranking = Forecaster.load(folder / "items").rank("user3", k=len(items))
+    ranking = ranked(Forecaster.load(folder / "items").rank("user3", k=len(items)))
     assert {target for target, _ in ranking} == items
     assert sum(probability for _, probability in ranking) == pytest.approx(1)
+
+
+def test_a_small_file_with_two_sides(run, folder):
+    """It used to end in "no walk is long enough", and then in "windows save no work"."""
+    rows = [(f"customer {k * 7 % 9}", f"agent {k * k % 4}", 36_000 * k) for k in range(25)]
+    text = "".join(f"{u},{v},{1_300_000_000 + t}\n" for u, v, t in rows)
+    (folder / "desk.csv").write_text("customer,agent,opened\n" + text)
+    window = SMALL.index("--window")
+    code, out, err = run("fit", "desk.csv", "--out", "desk", *SMALL[:window], *SMALL[window + 4 :])
+    assert code == 0, err
+    assert TADGE.load(folder / "desk").graph_.bipartite
+    code, out, err = run("next", "desk", "customer 1", "-k", 2, "--days", 1, "--json")
+    assert (code, len(json.loads(out))) == (0, 2), err
+    code, _, err = run("next", "desk", "agent 1")
+    assert code == 2
+    assert "never acts" in err and "--no-bipartite" in err
+
+
+def test_events_of_strangers_are_not_embedded(run, fitted, folder):
+    rows = "".join(f"x{k},y{k % 3},{1_300_000_000 + k}\n" for k in range(9))
+    (folder / "strangers.csv").write_text("src,dst,time\n" + rows)
+    code, out, err = run("embed", "model", "--out", "strangers.npz", "--events", "strangers.csv", "-q")
+    assert (code, out) == (2, "") and not (folder / "strangers.npz").exists()
+    assert "strangers.csv: none of the nodes is known to the model" in err
+    code, out, err = run("embed", "model", "--out", "again.npz", "--events", "events.csv")
+    assert code == 0 and "events.csv: read as the model's file was" in err
 
 
 def read_as(path):
@@ -192,7 +238,7 @@ def test_vectors_in_every_form_under_the_users_ids(run, fitted, folder, suffix):
 def test_vectors_as_of_a_moment(run, fitted, folder):
     model = TADGE.load(fitted)
     for at, number in (("2021-01-01", 18628.0), ("18628", 18628.0), ("2021-01-01T12:00:00", 18628.5)):
-        code, out, _ = run("embed", "model", "--out", "at.npz", "--at", at, "--latest", 2, "--json")
+        code, out, _ = run("embed", "model", "--out", "at.npz", "--at", at, "--latest", 2, "--json", "--force")
         assert code == 0
         found = json.loads(out)
         assert found == {
@@ -310,7 +356,7 @@ def test_help_mentions_every_option(run, monkeypatch):
         ("fit", (tadge.ReadOptions, tadge.WalkConfig, tadge.NetworkConfig, tadge.TrainConfig, tadge.ForecastConfig)),
         ("embed", (tadge.ReadOptions,)),
     ):
-        code, out, _ = run(command, "--help")
+        code, out, _ = run(command, "--help-all")
         assert code == 0
         flat = " ".join(re.sub(r"[│╭╮╰╯─]", " ", out).split())
         for one in [one for config in configs for one in options(config)]:
@@ -319,7 +365,7 @@ def test_help_mentions_every_option(run, monkeypatch):
             assert " ".join(words) in flat, one.name
         assert f"Example: tadge {command}" in flat
     for flag in ("--only", "--resume", "--checkpoint-seconds", "--seed", "--device", "--threads", "--json"):
-        assert flag in run("fit", "--help")[1]
+        assert flag in run("fit", "--help-all")[1]
 
 
 def test_every_option_reaches_the_model(run, folder):
@@ -371,11 +417,12 @@ BAD = {
     ),
     "few walks": (
         ("--num-walks", 4),
-        "window: windows save no work; expected at least 14 walks for windows of 5; found 4",
+        "too little to learn vectors from; expected at least 14 walks along the events; found 4 walks along 500 "
+        "events; raise --num-walks, or lower --window",
     ),
     "many per window": (
         ("--window", 60, "--batch-size", 60),
-        "expected at least 3,424 walks for windows of 60; found 200",
+        "expected at least 3,424 walks along the events; found 200 walks along 500 events",
     ),
     "short walks": (("--min-length", 30, "--max-length", 40), "no walk is long enough"),
     "lengths": (
@@ -426,25 +473,25 @@ def test_bad_options_of_fit_are_one_sentence(run, folder, case):
     [
         (("fit", "none.csv", "--out", "bad"), "none.csv: there is no such file"),
         (("fit", "events.csv", "--out", "events.csv", *SMALL, "-q"), "events.csv: this is not a folder"),
-        (("embed", "model", "--out", "vectors.xlsx"), "unknown kind of file; expected .parquet, .npz, .txt"),
+        (("embed", "model", "--out", "vectors.xlsx"), "unknown kind of file; expected .parquet, .npz, .csv"),
         (("embed", "model", "--out", "vectors"), "unknown kind of file"),
         (
-            ("embed", "nowhere", "--out", "v.npz"),
+            ("embed", "nowhere", "--out", "new.npz"),
             "nowhere: there is no such folder; expected a folder that tadge",
         ),
-        (("embed", "events.csv", "--out", "v.npz"), "events.csv: this is not a folder"),
-        (("embed", ".", "--out", "v.npz"), "not a folder of a TADGE; expected tadge.json in it"),
+        (("embed", "events.csv", "--out", "new.npz"), "events.csv: this is not a folder"),
+        (("embed", "empty", "--out", "new.npz"), "not a folder of a TADGE; expected tadge.json in it"),
         (
-            ("embed", "model", "--out", "v.npz", "--at", "1999-12-31"),
+            ("embed", "model", "--out", "new.npz", "--at", "1999-12-31"),
             "at: nothing had happened by then; expected 2020-",
         ),
-        (("embed", "model", "--out", "v.npz", "--at", "3"), "at: nothing had happened by then"),
+        (("embed", "model", "--out", "new.npz", "--at", "3"), "at: nothing had happened by then"),
         (
-            ("embed", "model", "--out", "v.npz", "--at", "nonsense"),
+            ("embed", "model", "--out", "new.npz", "--at", "nonsense"),
             "not a date; expected an ISO date; found 'nonsense'",
         ),
-        (("embed", "model", "--out", "v.npz", "--at", "nan"), "not a moment"),
-        (("embed", "model", "--out", "v.npz", "--events", "none.csv"), "none.csv: there is no such file"),
+        (("embed", "model", "--out", "new.npz", "--at", "nan"), "not a moment"),
+        (("embed", "model", "--out", "new.npz", "--events", "none.csv"), "none.csv: there is no such file"),
     ],
 )
 def test_other_bad_input_is_one_sentence(run, fitted, folder, arguments, words):
@@ -490,7 +537,8 @@ def test_trouble_in_training_is_one_sentence_and_the_best_is_kept(run, folder, m
     assert re.fullmatch(
         r"error: the self loss is not finite any more; found epoch \d, step \d; lower --lr .* kept\n", err
     )
-    assert np.isfinite(TADGE.load(folder / "trouble").embed()).all()
+    with pytest.warns(tadge.TadgeWarning, match="the training of this TADGE ended in trouble after 1 of 9 epochs"):
+        assert np.isfinite(TADGE.load(folder / "trouble").embed()).all()
     monkeypatch.undo()
     monkeypatch.chdir(folder)
     code, out, _ = run("fit", "events.csv", "--out", "trouble", *SMALL, "-q", "--epochs", 9, "--resume", "--json")

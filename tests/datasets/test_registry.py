@@ -19,6 +19,7 @@ NAMES = (
     "reddit-hyperlinks-title",
     "sx-superuser",
     "sx-mathoverflow",
+    "sx-askubuntu-a2q",
     "college-msg",
     "jodie-wikipedia",
     "htne-dblp",

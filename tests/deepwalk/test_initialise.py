@@ -183,7 +183,7 @@ def test_a_file_is_taken_as_it_is(tmp_path, form):
         ),
         ("DeepWalk", 8, 0, "found 'DeepWalk'; check the spelling"),
         ("", 8, 0, "unknown kind of initial vectors"),
-        ("vectors.pkl", 8, 0, r"\(.parquet, .npz, .txt, .vec, .w2v\); found 'vectors.pkl'"),
+        ("vectors.pkl", 8, 0, r"\(.parquet, .npz, .csv, .tsv, .txt, .vec, .w2v\); found 'vectors.pkl'"),
         ("deepwalk", 0, 0, "dim: value too small"),
         ("random", 2.5, 0, "dim: wrong kind of value"),
         ("line", 8, -1, "seed: not a seed"),
@@ -198,8 +198,10 @@ def test_files_that_are_no_vectors(tmp_path):
     with pytest.raises(InputError, match="there is no such file"):
         initial_vectors(two_cliques(3), str(tmp_path / "none.npz"), 8, 0)
     (tmp_path / "table.csv").write_text("id,x\n1,2\n")
-    with pytest.raises(ConfigError, match="give the file such a name"):
+    with pytest.raises(InputError, match="wrong width; expected vectors of 8 numbers; found 1"):
         initial_vectors(two_cliques(3), str(tmp_path / "table.csv"), 8, 0)
+    with pytest.raises(ConfigError, match="unknown kind of initial vectors"):
+        initial_vectors(two_cliques(3), str(tmp_path / "table.xlsx"), 8, 0)
 
 
 def test_real_data(data_dir, monkeypatch):

@@ -163,8 +163,8 @@ def stop_after(steps, save):
         (lambda: model(seed=1).fit, "another seed; expected 0; found 1"),
         (lambda: model(lr=0.5).fit, "another train; expected lr = 0.003; found lr = 0.5"),
         (
-            lambda: model(epochs=9, patience=2).fit,
-            "another train; expected epochs = 3, patience = 5; found epochs = 9, ",
+            lambda: model(epochs=2, patience=2).fit,
+            "another train; expected epochs = 3, patience = 5; found epochs = 2, ",
         ),
         (lambda: model(shape={"dim": 4}).fit, "another network; expected dim = 8; found dim = 4"),
         (lambda: model(walks={"max_length": 3}).fit, "another walks; expected max_length = 4; found max_length = 3"),
@@ -206,7 +206,7 @@ def test_a_run_that_goes_on_holds_no_more_than_a_new_one(halfway, tmp_path, monk
     shutil.copytree(halfway, tmp_path, dirs_exist_ok=True)
     held = []
 
-    def count(self, report, save):
+    def count(self, report, save, deadline):
         gc.collect()
         tables = [each for each in gc.get_objects() if type(each) is torch.Tensor and each.shape == (192, 8)]
         held.append(len({each.data_ptr() for each in tables}))
@@ -222,6 +222,81 @@ def test_a_run_that_goes_on_holds_no_more_than_a_new_one(halfway, tmp_path, monk
 def test_without_resume_it_begins_anew(halfway, tmp_path):
     found = model().fit(forum(), checkpoint=tmp_path, resume=True)  # there is nothing to go on from
     assert torch.equal(found.table_, model().fit(forum()).table_)
+
+
+# -- a run that is given more epochs -----------------------------------------------------------------------------------
+
+
+def test_a_longer_run_goes_on_as_one_that_was_begun_so_long(tmp_path):
+    """From a checkpoint: the very steps of a trainer whose plan is changed on the way."""
+    expected = trainer()
+    with pytest.raises(Stop):
+        expected.run(nothing, stop_at(2 * len(expected.batches) + 1))
+    write_checkpoint(tmp_path, expected, ABOUT | {"train": {"epochs": 3}})
+    expected.config = training(epochs=5)
+    expected.run(nothing, nothing)
+    found = trainer(train={"epochs": 5})
+    restore(found, *read_checkpoint(tmp_path, ABOUT | {"train": {"epochs": 5}}))
+    assert found.position.lengthened == [3]
+    found.run(nothing, nothing)
+    assert_same(snapshot(found), snapshot(expected))
+    begun_so_long = trainer(train={"epochs": 5})
+    begun_so_long.run(nothing, nothing)
+    rates = [[figures["lr"] for figures in run.position.history] for run in (found, begun_so_long)]
+    assert rates[0][3:] == rates[1][3:]  # the same from there on
+    assert rates[0][0] < rates[1][0]  # and not before
+
+
+def stop_at(steps):
+    def save(run):
+        if run.position.total == steps:
+            raise Stop
+
+    return save
+
+
+def test_a_model_that_is_done_is_trained_on(tmp_path):
+    """From the best state in the folder, by `fit` and `fit_folder` alike; the first epochs stay in its history."""
+    first = model(epochs=2).fit_folder(forum(), tmp_path / "run", progress=False)
+    longer = model(epochs=4).fit_folder(forum(), tmp_path / "run", resume=True, progress=False)
+    assert (longer.stopped_, longer.lengthened_) == ("done", [2])
+    assert plain(longer.history_[:2]) == plain(first.history_)
+    assert [figures["epoch"] for figures in longer.history_] == [1, 2, 3, 4]
+    assert longer.history_[2]["lr"] == pytest.approx(model(epochs=4).fit(forum(), progress=False).history_[2]["lr"])
+    assert TADGE.load(tmp_path / "run").lengthened_ == [2]
+    first.save(tmp_path / "python")
+    same = model(epochs=4).fit(forum(), checkpoint=tmp_path / "python", resume=True, progress=False)
+    assert torch.equal(same.table_, longer.table_)
+    taken = model(epochs=4).fit_folder(forum(), tmp_path / "run", resume=True, progress=False)
+    assert torch.equal(taken.table_, longer.table_)
+    with pytest.raises(tadge.InputError, match="another train; expected epochs = 4; found epochs = 3"):
+        model(epochs=3).fit_folder(forum(), tmp_path / "run", resume=True, progress=False)
+    with pytest.raises(tadge.InputError, match=r"another train; expected lr = 0\.003"):
+        model(epochs=9, lr=0.1).fit_folder(forum(), tmp_path / "run", resume=True, progress=False)
+
+
+def test_the_first_step_of_a_longer_run_is_a_first_step_of_adam(tmp_path):
+    """With moments of zero no row moves further than the learning rate."""
+    model(epochs=1).fit_folder(forum(), tmp_path, progress=False)
+    before = TADGE.load(tmp_path).table_.clone()
+    moved = []
+
+    def one_step(self, run):
+        moved.append((run.table.values - before).abs().max().item() / run.optimiser.param_groups[0]["lr"])
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Saver, "__call__", one_step)
+        model(epochs=3).fit(forum(), checkpoint=tmp_path, resume=True, progress=False)
+    assert moved[0] == pytest.approx(1.0, abs=0.01)
+
+
+def test_a_run_that_stopped_early_waits_anew(tmp_path):
+    options = {"lr": 0.3, "patience": 1}
+    early = model(epochs=12, **options).fit_folder(forum(), tmp_path, progress=False)
+    assert early.stopped_ == "early"
+    longer = model(epochs=20, **options).fit_folder(forum(), tmp_path, resume=True, progress=False)
+    assert len(longer.history_) > len(early.history_)
 
 
 # -- trouble with the disk ---------------------------------------------------------------------------------------------
@@ -268,7 +343,7 @@ def test_a_folder_that_cannot_be_written_is_told_before_training(tmp_path, monke
 def files(folder):
     """The model's tensors; the names hold digests of the bytes."""
     names = sorted(path.name for path in Path(folder).glob("tadge-*.safetensors"))
-    assert len(names) == 3
+    assert len(names) == 4
     return names
 
 
@@ -294,8 +369,14 @@ def test_an_interrupted_fit_keeps_the_best_and_goes_on_to_the_same_model(tmp_pat
     stopped = model().fit_folder(forum(), tmp_path / "cut")
     assert stopped.stopped_ == "interrupted"
     assert len(stopped.history_) == 2
-    loaded = TADGE.load(tmp_path / "cut")
-    assert np.array_equal(loaded.embed(), stopped.embed())
+    words = "interrupted after 2 of 3 epochs: its vectors are the best until then; resume the fit to go on"
+    with pytest.warns(tadge.TadgeWarning, match=words):
+        loaded = TADGE.load(tmp_path / "cut")
+    with pytest.warns(tadge.TadgeWarning, match=words):
+        assert np.array_equal(loaded.embed(), stopped.embed())
+    for answer in (loaded.score_links, loaded.predict_toe):
+        with pytest.warns(tadge.TadgeWarning, match=words):
+            answer(3, 8)
     monkeypatch.undo()
     done = model().fit_folder(forum(), tmp_path / "cut", resume=True)
     assert done.stopped_ == "done"
@@ -310,7 +391,8 @@ def test_an_interrupt_in_the_first_epoch_keeps_the_beginning(tmp_path, monkeypat
     monkeypatch.setattr(Saver, "__call__", interrupt)
     stopped = model().fit_folder(forum(), tmp_path)
     assert stopped.history_ == []
-    assert np.isfinite(TADGE.load(tmp_path).embed()).all()
+    with pytest.warns(tadge.TadgeWarning, match="in its first epoch: its vectors hold nothing of when things happened"):
+        assert np.isfinite(TADGE.load(tmp_path).embed()).all()
 
 
 # -- the command line, killed ------------------------------------------------------------------------------------------
@@ -428,7 +510,7 @@ def test_a_fit_that_is_killed_again_and_again_ends_in_the_same_model(events):
     assert "Traceback" not in done.stderr
     found = json.loads(done.stdout)
     assert found["code"] == 0, done.stderr
-    assert len(found["whole"]) == 3
+    assert len(found["whole"]) == 4
     assert len(found["kills"]) >= 20
     for run in found["runs"]:
         assert run["code"] == 0, done.stderr
@@ -454,7 +536,8 @@ def test_ctrl_c_as_a_real_signal(events):
     assert "stopped; the best so far is kept, and --resume goes on from here" in err
     assert "Traceback" not in err
     assert json.loads(out)["vectors"]["stopped"] == "interrupted"
-    assert np.isfinite(TADGE.load(folder).embed()).all()
+    with pytest.warns(tadge.TadgeWarning, match="the training of this TADGE was interrupted"):
+        assert np.isfinite(TADGE.load(folder).embed()).all()
     graph = tadge.read_events(events / "events.csv", quiet=True)
     done = same_model().fit_folder(graph, folder, resume=True)
     assert done.stopped_ == "done"

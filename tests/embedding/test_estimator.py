@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 
 import tadge
 from small import assert_same, forum, network, plain, rebuilt, training, walking
-from tadge import TADGE, sample_walks
+from tadge import TADGE, NodeNumbers, sample_walks
 from tadge.deepwalk.initialise import initial_vectors
 from tadge.embedding.batches import Sequences, pack_batch
+from tadge.embedding.inference import AsOf
 from tadge.graph import TemporalGraph
 from tadge.graph.chains import chains_of
 from tadge.graph.inputs import match_ids
@@ -148,8 +149,10 @@ def test_new_nodes_are_embedded_through_those_they_link_to(early, monkeypatch):
     changed = model.table_.clone()
     changed[torch.from_numpy(new)] += 1.0  # rows that nothing was learned for
     monkeypatch.setattr(model, "table_", changed)
+    monkeypatch.setattr(model, "_views", {})  # what was kept is of the earlier table
     assert np.array_equal(model.embed(graph=whole), before)
     changed[-1] += 1.0  # the unknown vertex's row
+    model._views.clear()
     after = model.embed(graph=whole)
     assert (np.abs(after - before)[new].max(axis=1) > 1e-6).all()
     monkeypatch.undo()
@@ -274,28 +277,56 @@ def test_toe_is_better_than_a_constant_where_it_was_learned(model):
     assert np.sqrt(np.mean((guess - truth) ** 2)) < truth.std()
 
 
+def near(table):
+    """Give the rows of a table of neighbours as (neighbour, similarity)."""
+    return list(zip(table["neighbour"].tolist(), table["similarity"].tolist(), strict=True))
+
+
 def test_similar_nodes_by_brute_force(model):
     vectors = model.embed().astype(np.float64)
     vectors -= vectors.mean(axis=0)
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     for node in (0, 17, 90):
         cosine = unit @ unit[node]
-        found = model.similar(node, k=8)
+        found = near(model.similar(node, k=8))
         assert len({one for one, _ in found} - {node}) == 8
         best = sorted(np.delete(cosine, node), reverse=True)[:8]
         assert [value for _, value in found] == pytest.approx(best, abs=1e-5)
         assert [value for _, value in found] == pytest.approx([cosine[one] for one, _ in found], abs=1e-5)
-    every = model.similar(5, k=10**6)
+    every = near(model.similar(5, k=10**6))
     assert sorted(one for one, _ in every) == [n for n in range(len(unit)) if n != 5]
     at = float(np.quantile(model.graph_.time, 0.9))
-    assert model.similar(5, at=at) != model.similar(5)
+    assert near(model.similar(5, at=at)) != near(model.similar(5))
+    earlier = model.graph_.before(float(np.nextafter(at, np.inf)))
+    assert near(model.similar(5, graph=earlier)) == near(model.similar(5, at=at))
+    several = model.similar([0, 17, 90], k=8)
+    assert several["id"].tolist() == [0] * 8 + [17] * 8 + [90] * 8
+    for node in (0, 17, 90):
+        alone, row = model.similar(node, k=8), several[several["id"] == node]
+        assert row["neighbour"].tolist() == alone["neighbour"].tolist()
+        assert row["similarity"].tolist() == pytest.approx(alone["similarity"].tolist(), abs=1e-6)
+
+
+def test_vectors_of_the_latest_moment_are_kept_and_saved(tmp_path, monkeypatch):
+    model = make(epochs=1).fit(forum(400), progress=False)
+    whole = model.embed()
+    assert np.array_equal(whole, model.embed(NodeNumbers(np.arange(model.graph_.num_nodes))))
+    model.save(tmp_path)
+    loaded = TADGE.load(tmp_path)
+    monkeypatch.setattr(AsOf, "nodes", lambda *_: pytest.fail("embedded again"))
+    assert near(loaded.similar(3)) == near(model.similar(3))
+    assert np.array_equal(loaded.embed(), whole)
+    loaded.embed()[:] = 0.0  # what was given away is not what is kept
+    assert np.array_equal(loaded.embed(), whole)
+    with pytest.raises(pytest.fail.Exception, match="embedded again"):
+        loaded.similar(3, at=float(np.quantile(model.graph_.time, 0.5)))
 
 
 def test_similar_names_the_users_ids():
     graph = forum(400)
     names = np.array([f"user {n}" for n in range(graph.num_nodes)], dtype=object)
     model = make(epochs=1).fit(rebuilt(graph, ids=names), progress=False)
-    found = model.similar("user 7", k=3)
+    found = near(model.similar("user 7", k=3))
     assert all(re.fullmatch(r"user \d+", one) for one, _ in found)
     assert "user 7" not in [one for one, _ in found]
     assert np.array_equal(model.embed(["user 3", "user 1"]), model.embed(tadge.NodeNumbers([3, 1])))
@@ -407,8 +438,7 @@ QUESTIONS = {
     "dst": (lambda m: m.score_links([1], [10**6]), "dst: unknown node"),
     "no graph": (lambda m: m.embed(graph="edges.csv"), "graph"),
     "no walks": (lambda m: m.embed_walks([1, 2, 3]), "walks"),
-    "similar": (lambda m: m.similar(10**6), "node: unknown node"),
-    "similar to two": (lambda m: m.similar([1, 2]), "node"),
+    "similar": (lambda m: m.similar(10**6), "nodes: unknown node"),
 }
 
 
@@ -505,7 +535,7 @@ def test_learned_vectors_keep_together_who_links(model):
 def test_training_begins_at_the_initial_vectors(method, monkeypatch):
     tables = []
 
-    def stop(trainer, report, save):
+    def stop(trainer, report, save, deadline):
         tables.append(trainer.table.values.clone())
         return "done"
 
@@ -550,7 +580,8 @@ def test_a_run_in_trouble_is_told_and_keeps_the_best(monkeypatch):
     with pytest.raises(tadge.TrainingError, match=r"is not finite any more; .*the best state before that is kept"):
         model.fit(forum(), progress=False)
     assert len(model.history_) >= 1
-    assert np.isfinite(model.embed()).all()
+    with pytest.warns(tadge.TadgeWarning, match="ended in trouble after 1 of 9 epochs: its vectors are the best until"):
+        assert np.isfinite(model.embed()).all()
 
 
 # -- disk --------------------------------------------------------------------------------------------------------------
@@ -566,7 +597,7 @@ def test_a_loaded_model_gives_the_same_answers(tmp_path, variant):
     for at in (None, float(np.quantile(model.graph_.time, 0.4))):
         for one, other in zip(answers(loaded, at), answers(model, at), strict=True):
             assert np.array_equal(one, other)
-    assert loaded.similar(3) == model.similar(3)
+    assert near(loaded.similar(3)) == near(model.similar(3))
     walks = sample_walks(model.graph_, walking(), 5)
     assert np.array_equal(loaded.embed_walks(walks), model.embed_walks(walks), equal_nan=True)
     assert loaded.graph_.fingerprint == model.graph_.fingerprint

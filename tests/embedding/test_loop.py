@@ -182,14 +182,20 @@ def test_the_callers_random_state_is_left_alone():
     assert (np.random.get_state()[1] == own).all()  # noqa: NPY002
 
 
-def test_the_faster_format_is_taken(monkeypatch):
-    seconds = {torch.float32: 1.0, torch.bfloat16: 4.0}
-    monkeypatch.setattr(precision, "_products", lambda device, dtype: seconds[dtype])
-    assert faster_precision(torch.device("cpu")) == "float32"
-    seconds[torch.bfloat16] = 0.9  # a little is not enough: not everything in a step is a product
-    assert faster_precision(torch.device("cpu")) == "float32"
-    seconds[torch.bfloat16] = 0.5
-    assert faster_precision(torch.device("cpu")) == "bfloat16"
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        ({"avx2", "avx512f"}, "float32"),
+        ({"avx2", "avx512_bf16"}, "bfloat16"),
+        ({"amx_bf16"}, "bfloat16"),
+        ({"asimd", "bf16"}, "bfloat16"),
+        (set(), "float32"),
+    ],
+)
+def test_the_format_is_what_the_processor_can_multiply(monkeypatch, flags, expected):
+    monkeypatch.setattr(precision, "processor_flags", lambda: frozenset(flags))
+    assert {faster_precision(torch.device("cpu")) for _ in range(3)} == {expected}
+    assert faster_precision(torch.device("meta")) == "float32"
 
 
 def test_bfloat16_trains_too():

@@ -111,12 +111,12 @@ def none_of(walks):
 
 def test_too_few_walks_for_a_window():
     for walks in (20, 43):
-        with pytest.raises(tadge.ConfigError, match=rf"window: .*at least 44 walks for windows of 8; found {walks}; "):
+        with pytest.raises(tadge.TadgeError, match=rf"at least 44 walks along the events; found {walks} walks"):
             make(walks={"num_walks": walks}, window=8, held_out=0.0)
     make(walks={"num_walks": 44}, window=8, held_out=0.0)
-    with pytest.raises(tadge.ConfigError, match="at least 44 walks for windows of 8; found 40"):
+    with pytest.raises(tadge.TadgeError, match="at least 44 walks along the events; found 40 walks"):
         make(walks={"num_walks": 48}, window=8, held_out=0.2)  # those held out do not count
-    with pytest.raises(tadge.ConfigError, match="found 0"):
+    with pytest.raises(tadge.TadgeError, match="found 0 walks"):
         make(given=none_of(sample_walks(forum(), walking(), 0)))
 
 
@@ -146,11 +146,22 @@ def test_an_epoch_with_too_few_walks_for_a_window_is_told():
         for epoch in range(1, 6):
             try:
                 assert len(source.epoch(epoch)) >= 3
-            except tadge.ConfigError as error:
-                assert re.search(
-                    "at least 4 walks for windows of 3; found [12]; lower window or sample more", str(error)
-                )
-                told += 1
-            except tadge.InputError as error:
-                assert "no walk is long enough" in str(error)
+            except tadge.TadgeError as error:
+                few = re.search("at least 3 walks along the events; found [12] walks along 64 events", str(error))
+                assert few or "no walk is long enough" in str(error)
+                told += few is not None
     assert told
+
+
+@pytest.mark.parametrize("count", [4, 20, 60, 200])
+def test_few_walks_have_smaller_windows_by_default(count):
+    config = tadge.TrainConfig()
+    source = WalkSource(forum(), walking(num_walks=count), config, 0)
+    left = len(source.train_walks)
+    assert left >= source.window**2 - 3 * source.window + 4  # Lemma 2
+    if source.window < config.window:
+        larger = source.window + 1
+        assert left < larger**2 - 3 * larger + 4 + larger  # hardly any larger one would do
+        assert f"windows of {source.window} walks instead of 10" in source.note
+    assert (source.window == config.window) == (count == 200)
+    assert 1 <= source.step < source.window

@@ -54,7 +54,7 @@ def value(result, name, task, metric):
 
 @pytest.fixture(scope="module")
 def desk():
-    return tadge.synthetic.desk(400, 10, days=250, seed=3)
+    return tadge.synthetic.desk(1_200, 10, days=250, seed=3)
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from small import forum
-from tadge.config import ForecastConfig
+from tadge import ForecastConfig, Forecaster
 from tadge.features.tables import Scales
 from tadge.forecasting.learn import learn_links
 from tadge.forecasting.rank_calibration import (
@@ -16,6 +16,7 @@ from tadge.forecasting.rank_calibration import (
     likeliest_slope,
 )
 from tadge.forecasting.waits import candidates_of, targets_of
+from tadge.graph import TemporalGraph
 from tadge.graph.past import past_of
 from tadge.seeding import stream
 
@@ -84,3 +85,17 @@ def test_probabilities_sum_to_one_and_new_targets_are_counted():
     known = first[graph.src[begin:]] < graph.time[begin:]
     assert calibration.new[0] == pytest.approx(new[known].mean(), abs=0.02)
     assert calibration.slope > 0
+
+
+def test_a_few_events_do_not_decide_that_everybody_is_new():
+    """Only new targets in the latest fifth: those who are known still have some probability."""
+    src, dst = [0, 1, 0, 1, 0, 1, 0, 1, 5, 5], [1, 0, 1, 0, 1, 0, 1, 0, 6, 7]
+    graph = TemporalGraph.from_arrays(src, dst, np.arange(10.0), unit="days")
+    model = Forecaster(ForecastConfig(steps=2, trees=2, hidden=4)).fit(graph, progress=False)
+    assert 0.3 < model.ranking_.new[0] < 0.8
+    ranked = model.rank(0, new=True)
+    assert ranked["probability"].sum() == pytest.approx(1.0)
+    assert ranked["probability"].min() > 0
+    many = np.arange(400)
+    always = TemporalGraph.from_arrays(np.zeros(400, int), 1 + many, many.astype(float), unit="days")
+    assert 0.97 < Forecaster(ForecastConfig(steps=2, trees=2, hidden=4)).fit(always, progress=False).ranking_.new[0] < 1

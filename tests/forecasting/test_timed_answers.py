@@ -10,6 +10,7 @@ import pandas
 import pytest
 
 import tadge
+from answering import ranked
 from futures import other_futures
 from small import forum, rebuilt
 from tadge import ForecastConfig, Forecaster, InputError, NodeNumbers, TadgeWarning, TemporalGraph, synthetic
@@ -61,7 +62,7 @@ def test_probabilities_and_waits_are_those_of_a_known_law():
 def test_a_ranking_says_how_often_the_favourite_is_asked():
     law, model = desk()
     customers, agents = favourites(law)
-    said = [dict(model.rank(one)).get(agent, 0.0) for one, agent in zip(customers, agents, strict=True)]
+    said = [dict(ranked(model.rank(one))).get(agent, 0.0) for one, agent in zip(customers, agents, strict=True)]
     assert np.mean(said) == pytest.approx(law.probability_of_agent(customers[0], agents[0])[0], abs=0.05)
 
 
@@ -90,7 +91,7 @@ def test_no_future_changes_a_bit(kind):
             model.within(src, dst, [0.1, 1.0, 10.0], cut, graph=world).tobytes(),
             waits.to_csv(),
             model.next(src, 5, 2.0, cut, new=True, graph=world).to_csv(),
-            model.rank(NodeNumbers(3), cut, new=True, graph=world),
+            ranked(model.rank(NodeNumbers(3), cut, new=True, graph=world)),
             late.to_csv(),
         ]
 
@@ -185,7 +186,7 @@ def test_someone_new_has_a_row_of_its_own():
     assert table["src"].tolist() == [3, 3, 3, 5, 5, 5]
     assert pandas.isna(table["target"]).tolist() == [False, False, True] * 2
     assert table["probability"].between(0, 1).all()
-    ranking = model.rank(3, k=10**6, new=True)
+    ranking = ranked(model.rank(3, k=10**6, new=True))
     assert ranking[-1][0] is None
     assert sum(probability for _, probability in ranking) == pytest.approx(1.0)
 
@@ -200,8 +201,8 @@ def test_a_node_may_name_itself_only_where_nodes_do():
         unit="days",
     )
     model = Forecaster(SMALL).fit(loops, progress=False)
-    assert 3 in [target for target, _ in model.rank(3, k=10**6)]
-    assert 3 not in [target for target, _ in model.rank(3, k=10**6, before=float(graph.time[-1]) + 1)]
+    assert 3 in [target for target, _ in ranked(model.rank(3, k=10**6))]
+    assert 3 not in [target for target, _ in ranked(model.rank(3, k=10**6, before=float(graph.time[-1]) + 1))]
 
 
 def test_one_or_many_pairs_and_horizons():

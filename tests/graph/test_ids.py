@@ -5,7 +5,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tadge.graph.ids import encode
+from tadge.graph.ids import encode, split_sides
 
 near = st.integers(-50, 50)
 far = st.integers(-(2**63), 2**63 - 1)
@@ -36,3 +36,15 @@ def test_chunked_columns_are_one_column():
     assert ids.tolist() == [1, 5, 9]
     assert u.tolist() == [1, 0, 2]
     assert v.tolist() == [0, 0, 1]
+
+
+@given(st.lists(st.tuples(near, near), min_size=1, max_size=60), st.booleans())
+def test_sides_that_share_nothing_are_numbered_apart(pairs, apart):
+    src, dst = (pl.Series(column) for column in zip(*pairs, strict=True))
+    dst = dst + 1000 if apart else dst
+    found = split_sides(*encode(src, dst)[:3])
+    if set(src) & set(dst):
+        assert found is None
+    else:
+        for one, other in zip(found, encode(src, dst, bipartite=True), strict=True):
+            assert np.array_equal(one, other)

@@ -90,3 +90,22 @@ def test_users_and_items_are_read_in_both_directions():
     assert both is both_directions(SHOP)
     assert both.tov(tadge.NodeNumbers(2)).tolist() == [1.0, 2.0]
     assert np.array_equal(both.src, SHOP.src)
+
+
+def test_an_id_of_the_other_side_is_no_stranger():
+    sides = TemporalGraph.from_arrays(["ann", "bob"], ["x", "y"], [1.0, 2.0], unit="days", bipartite=True)
+    assert node_numbers(sides, ["ann", "zoe"], "src", "source", unknown=True).tolist() == [0, -1]
+    with pytest.raises(tadge.InputError, match=r"^src: this node never acts; .*the target 'x'; .*bipartite=False"):
+        node_numbers(sides, ["ann", "x"], "src", "source", unknown=True)
+    with pytest.raises(tadge.InputError, match=r"^dst: nobody acts on this node; .* found the source 'ann'"):
+        node_numbers(sides, "ann", "dst", "target", unknown=True)
+
+
+def test_moments_from_pandas():
+    pandas = pytest.importorskip("pandas")
+    unix = TemporalGraph.from_arrays([1, 2], [2, 3], [1_300_000_000, 1_400_900_000])
+    for written in (["2012-01-01", "2013-01-01"], ["2012", "2013-01"]):
+        assert moments_of(unix, pandas.Series(written), 2).tolist() == [15340.0, 15706.0]
+    for zone in (None, "UTC"):
+        dates = pandas.Series(pandas.to_datetime(["2012-01-01", "2013-01-01"])).dt.tz_localize(zone)
+        assert moments_of(unix, dates, 2).tolist() == [15340.0, 15706.0]

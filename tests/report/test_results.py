@@ -54,6 +54,37 @@ def test_options_that_are_not_the_default_are_named(tmp_path):
     assert said in results_page(tmp_path)
 
 
+def test_parts_of_a_period_and_groups_are_shown(tmp_path):
+    result = record(7, 0.25)
+    slices = [{"links": 10 + k, "coverage 80": 0.7 + k / 100 if k else None} for k in range(10)]
+    result.tasks["links (random)"] |= {
+        "slices": {"Forecaster": slices},
+        "reliability": {
+            "Forecaster": [{"said": 0.01 * k, "true": 0.02 * k, "questions": 5} for k in range(10)],
+            "last act": [{"said": 0.5, "true": 0.5, "questions": 5}],
+        },
+    }
+    result.to_json(tmp_path / "one.json")
+    page = results_page(tmp_path)
+    assert "| Forecaster | - | 0.710 | 0.720 |" in page
+    assert "| links | 10 | 11 | 12 |" in page
+    assert "| said | 0.00000 | 0.01000 | 0.02000 |" in page
+    assert "| true | 0.00000 | 0.02000 | 0.04000 |" in page
+    assert page.count("in ten equal groups") == 1  # of models alone
+    text = str(result)
+    assert "coverage 80 in ten equal slices" in text
+    assert "0.710" in text
+
+
+def test_the_code_of_a_record_is_named(tmp_path):
+    result = record(7, 0.25)
+    result.to_json(tmp_path / "one.json")
+    assert "tadge 1, earlier code, of before records named their commit" in results_page(tmp_path)
+    result.version = "1 (abc1234)"
+    result.to_json(tmp_path / "one.json")
+    assert "tadge 1 (abc1234), data abc." in results_page(tmp_path)
+
+
 def test_several_seeds_and_files(tmp_path):
     both = combine([record(0, 0.6), record(1, 0.8)])
     both.to_json(tmp_path / "b.json")

@@ -127,6 +127,29 @@ def test_a_full_disk(tmp_path, monkeypatch):
     assert names(tmp_path) == []
 
 
+def test_a_full_disk_that_a_library_tells_in_words(tmp_path):
+    """polars has no number for it: an OSError or a ComputeError that ends in (os error 28)."""
+    import polars as pl
+
+    for error in (OSError, pl.exceptions.ComputeError):
+        words = r"a: cannot be written \(No space left on device\); choose a folder"
+        with pytest.raises(InputError, match=words), atomic_file(tmp_path / "a"):
+            raise error("parquet: underlying IO error: No space left on device (os error 28)")
+        with pytest.raises(error, match="os error 9"), atomic_file(tmp_path / "a"):
+            raise error("something else (os error 9)")
+    assert names(tmp_path) == []
+
+
+def test_a_temporary_file_lies_where_it_is_told_to(tmp_path):
+    (tmp_path / "scratch").mkdir()
+    with atomic_file(tmp_path / "a", scratch=tmp_path / "scratch") as out:
+        out.write(b"1")
+        assert names(tmp_path) == ["scratch"]
+        assert len(names(tmp_path / "scratch")) == 1
+    assert names(tmp_path) == ["a", "scratch"]
+    assert names(tmp_path / "scratch") == []
+
+
 def test_writers_at_once_leave_one_whole_file(tmp_path):
     def write(letter: bytes) -> None:
         for _ in range(20):

@@ -44,7 +44,7 @@ def test_the_default_desk_is_that_of_the_docs(desk):
     assert (desk.customers.size, desk.agents.size) == (400, 10)
     assert "customer 17" in desk.customers and "agent 3" in desk.agents
     assert 8_500 < desk.graph.num_events < 12_500
-    assert desk.graph.clock == "unix" and not desk.graph.bipartite
+    assert desk.graph.clock == "unix" and desk.graph.bipartite
     minutes = np.round(desk.graph.time * 1_440)
     assert np.array_equal(minutes / 1_440, desk.graph.time)
     assert desk.span[0] <= desk.graph.time[0] and desk.graph.time[-1] < desk.span[1]

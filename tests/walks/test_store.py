@@ -9,6 +9,7 @@ import time
 import numpy as np
 import polars as pl
 import pytest
+from filelock import FileLock, Timeout
 
 import tadge
 from tadge import WalkConfig
@@ -74,23 +75,78 @@ def test_interrupted_work_stays_readable_and_goes_on_to_the_same_rows(graph, tmp
     assert {path.name for path in tmp_path.iterdir()} == {"cut.parquet", "whole.parquet"}
 
 
-def test_damaged_unfinished_work_is_named(graph, tmp_path):
-    def interrupt(made, starts):
-        raise KeyboardInterrupt
+def interrupt(made, starts):
+    raise KeyboardInterrupt
 
+
+def test_damaged_unfinished_work_is_named(graph, tmp_path):
     for damage in (
         lambda parts: (parts / "state.json").write_text("{"),
         lambda parts: (parts / "part-000000.parquet").unlink(),
     ):
         with pytest.raises(KeyboardInterrupt):
-            write_walks(graph, tmp_path / "w.parquet", CONFIG, chunk=400, report=interrupt)
+            write_walks(graph, tmp_path / "w.parquet", CONFIG, chunk=400, report=interrupt, force=True)
         parts = tmp_path / "w.parquet.parts"
         damage(parts)
         with pytest.raises(tadge.InputError, match="damaged"):
             write_walks(graph, tmp_path / "w.parquet", CONFIG, chunk=400, resume=True)
-        for path in parts.iterdir():
-            path.unlink()
-        parts.rmdir()
+
+
+def test_a_finished_file_is_taken_as_it_is_or_refused(graph, tmp_path):
+    path = tmp_path / "w.parquet"
+    first = write_walks(graph, path, CONFIG, seed=1, chunk=400)
+    before = path.read_bytes(), path.stat().st_mtime_ns
+    parts = tmp_path / "w.parquet.parts"
+    parts.mkdir()
+    (parts / "part-000003.parquet").write_bytes(b"left")  # by a kill in the last clean-up
+    again = write_walks(graph, path, CONFIG, seed=1, chunk=400, resume=True)
+    assert (again.walks, again.resumed, again.complete) == (first.walks, first.walks, True)
+    with pytest.raises(tadge.InputError, match=r"w\.parquet: the file that is there is not of this work; say"):
+        write_walks(graph, path, CONFIG, seed=2, chunk=400, resume=True)
+    assert (path.read_bytes(), path.stat().st_mtime_ns) == before
+    assert [path.name for path in tmp_path.iterdir()] == ["w.parquet"]
+    pl.DataFrame({"a": [1]}).write_parquet(path)
+    with pytest.raises(tadge.InputError, match="is not of this work"):
+        write_walks(graph, path, CONFIG, seed=1, chunk=400, resume=True)
+
+
+def test_two_at_once_are_told_apart(graph, tmp_path):
+    """The second is refused while the first is at it, and changes nothing."""
+    path, refused = tmp_path / "w.parquet", []
+
+    def meanwhile(made, starts):
+        with pytest.raises(Timeout):  # what another process would meet
+            FileLock(f"{path}.parts/.lock").acquire(timeout=0)
+        refused.append(True)
+
+    write_walks(graph, path, CONFIG, seed=1, chunk=1500, report=meanwhile)
+    assert refused == [True]
+    assert [path.name for path in tmp_path.iterdir()] == ["w.parquet"]
+
+
+def test_a_full_disk_keeps_the_parts_and_leaves_nothing_else(graph, tmp_path, monkeypatch):
+    sink = pl.LazyFrame.sink_parquet
+
+    def full(self, *arguments, **options):
+        if options.get("metadata") or not tmp_path.joinpath("w.parquet.parts", "state.json").exists():
+            raise pl.exceptions.ComputeError("underlying IO error: No space left on device (os error 28)")
+        return sink(self, *arguments, **options)
+
+    path = tmp_path / "w.parquet"
+    with monkeypatch.context() as patch:
+        patch.setattr(pl.LazyFrame, "sink_parquet", full)
+        with pytest.raises(tadge.InputError, match=r"part-000000.parquet: cannot be written \(No space left"):
+            write_walks(graph, path, CONFIG, chunk=400)
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(KeyboardInterrupt):
+        write_walks(graph, path, CONFIG, chunk=400, report=interrupt)
+    with monkeypatch.context() as patch:
+        patch.setattr(pl.LazyFrame, "sink_parquet", full)
+        with pytest.raises(tadge.InputError, match=r"w\.parquet: cannot be written \(No space left on device\)"):
+            write_walks(graph, path, CONFIG, chunk=400, resume=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["w.parquet.parts"]
+    assert write_walks(graph, path, CONFIG, chunk=400, resume=True).resumed == 1500
+    assert [path.name for path in tmp_path.iterdir()] == ["w.parquet"]
 
 
 def test_fewer_walks_than_asked_for_are_noted(graph, tmp_path):

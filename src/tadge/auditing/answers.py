@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tadge.arrays import Ints
 from tadge.errors import InputError
+from tadge.protocols import ranking_of
 from tadge.units import days_of_dates
 
 
@@ -31,11 +33,18 @@ class Answer:
         numbers: (n, ...) numbers, which may differ by a tolerance.
         labels: (n,) what a row of a table is about, which must be the same; empty where the answer is an array.
         columns: what the numbers of a table are called; empty where the answer is an array.
+        epsilon: how finely the coarsest of the numbers could be told apart, relative to its size; 0 for integers.
     """
 
     numbers: npt.NDArray[Any]
     labels: list[tuple[Any, ...]]
     columns: tuple[str, ...] = ()
+    epsilon: float = 0.0
+
+    def take(self, rows: Ints) -> Answer:
+        """Keep some rows, in this order."""
+        labels = [self.labels[row] for row in rows.tolist()] if self.labels else []
+        return Answer(self.numbers[rows], labels, self.columns, self.epsilon)
 
     def mismatch(self, other: Answer) -> str:
         """Say how another answer differs in form; empty where its numbers can be compared with these."""
@@ -67,6 +76,14 @@ class Answer:
         both = (float(numbers.reshape(gap.shape)[row, column]) for numbers in (known, answer))
         return Gap(float(gap[row, column]), int(row), int(column), *both)
 
+    def rounding(self, other: Answer) -> float:
+        """Give the largest difference to an answer of the same form in units of rounding: its size times epsilon."""
+        known, answer = (numbers.astype(np.float64) for numbers in (self.numbers, other.numbers))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            units = np.abs(known - answer) / (max(self.epsilon, other.epsilon) * np.maximum(abs(known), abs(answer)))
+        same = (known == answer) | (np.isnan(known) & np.isnan(answer))
+        return float(np.where(same, 0.0, np.where(np.isnan(units), np.inf, units)).max(initial=0.0))
+
     def about(self, gap: Gap) -> str:
         """Say which number of a table differs."""
         return f"{self.columns[gap.column]} of {_shown(self.labels[gap.row])}"
@@ -85,7 +102,11 @@ def array_answer(answer: Any, where: str, shape: tuple[int | None, ...]) -> Answ
     if missing.any():
         found = f"NaN for {np.count_nonzero(missing):,} of {missing.size:,}, the first in row {np.argmax(missing)}"
         raise InputError("answers that are not numbers", expected="numbers", found=found, where=where)
-    return Answer(array, [])
+    return Answer(array, [], epsilon=_epsilon(array))
+
+
+def _epsilon(*arrays: npt.NDArray[Any]) -> float:
+    return max((float(np.finfo(array.dtype).eps) for array in arrays if array.dtype.kind == "f"), default=0.0)
 
 
 def table_answer(answer: Any, where: str, rows: int | None = None) -> Answer:
@@ -101,20 +122,26 @@ def table_answer(answer: Any, where: str, rows: int | None = None) -> Answer:
     labels = [column.tolist() for name, column in columns.items() if name not in numbers]
     size = next(iter(sizes))[0]
     table = np.column_stack([np.empty((size, 0)), *(column.astype(np.float64) for column in numbers.values())])
-    return Answer(table, list(zip(*labels, strict=True)) if labels else [()] * size, tuple(numbers))
+    about = list(zip(*labels, strict=True)) if labels else [()] * size
+    return Answer(table, about, tuple(numbers), _epsilon(*numbers.values()))
 
 
 def ranking_answer(rankings: Sequence[tuple[Any, Any]], where: str) -> Answer:
-    """Take lists of (id, probability), each with the source that it is of."""
+    """Take what `rank` gives, each with the source that it is of."""
     try:
-        rows = [(source, node, float(probability)) for source, ranked in rankings for node, probability in ranked]
+        rows = [
+            (source, node, float(probability))
+            for source, ranked in rankings
+            for node, probability in ranking_of(ranked)
+        ]
     except (TypeError, ValueError):
         found = repr(rankings[0][1])[:80]
         raise InputError(
             "answers of the wrong kind", expected="a list of (id, probability)", found=found, where=where
         ) from None
     labels = [(source, node) for source, node, _ in rows]
-    return Answer(np.array([row[2] for row in rows]).reshape(-1, 1), labels, ("probability",))
+    numbers = np.array([row[2] for row in rows], np.float64).reshape(-1, 1)
+    return Answer(numbers, labels, ("probability",), _epsilon(numbers))
 
 
 def _columns(answer: Any, where: str) -> dict[str, npt.NDArray[Any]]:

@@ -34,7 +34,7 @@ def is_asked(call: str, number: int, cuts: int) -> bool:
 
 
 class Asker:
-    """Ask a method, or a copy of it, one call after the other, and check what comes back."""
+    """Ask a method, or a copy of it, one call after the other, and check what comes back; it keeps no method."""
 
     def __init__(self, method: Any, graph: TemporalGraph) -> None:
         self.name = name_of(method)
@@ -69,7 +69,8 @@ class Asker:
         if call == "score_links":
             return answers[0]
         squashed, days = (answer.numbers for answer in answers)
-        return Answer((squashed + squash(days.astype(np.float64))) / 2, [])
+        epsilon = max(answer.epsilon for answer in answers)
+        return Answer((squashed + squash(days.astype(np.float64))) / 2, [], epsilon=epsilon)
 
     def _ask_timed(self, twin: Any, call: str, graph: TemporalGraph, questions: Questions, where: str) -> Answer:
         src, dst, at = NodeNumbers(questions.src.copy()), NodeNumbers(questions.dst.copy()), questions.at.copy()
@@ -79,8 +80,10 @@ class Asker:
         if call == "when":
             return table_answer(twin.when(src, dst, at, graph=graph), where, src.size)
         if call == "rank":
-            sources = questions.sources(SOURCES)
-            ranked = [(one, twin.rank(NodeNumbers([one]), questions.cut, RANKED, graph=graph)) for one in sources]
+            ranked = [
+                (graph.ids[one], twin.rank(NodeNumbers([one]), questions.cut, RANKED, graph=graph))
+                for one in questions.sources(SOURCES)
+            ]
             return ranking_answer(ranked, where)
         if call == "next":
             some, days = NodeNumbers(questions.sources(SOURCES)), float(self.horizons[-1])

@@ -22,17 +22,24 @@ TRAIN_FRACTION = 0.7  # of the events, the first ones: what a method that is not
 
 
 def find_methods(
-    what: str, graph: TemporalGraph, *, until: float | None = None, seed: int = 0, fit: bool = True
+    what: str,
+    graph: TemporalGraph,
+    *,
+    until: float | None = None,
+    seed: int = 0,
+    fit: bool = True,
+    part: float = TRAIN_FRACTION,
 ) -> list[tuple[Any, TemporalGraph | None]]:
     """Find a method and fit it where it is not fitted; several where a folder holds several estimators.
 
     Args:
         what: the folder of fitted estimators; the name of a baseline; `file.py:name` or `package.module:name` for a
             method of one's own, or for a class or function that gives one when called without arguments.
-        graph: the whole history; a method is fitted to the first 70% of its events.
+        graph: the whole history; a method is fitted to the first part of its events.
         until: a moment, in days; a method is fitted to nothing from there on.
         seed: of the baseline.
         fit: call `fit` of a method of one's own, where it has one.
+        part: the fraction of the events, the first ones, that a method is fitted to.
 
     Returns:
         Each method, with the events that it was fitted to here, or None.
@@ -45,13 +52,15 @@ def find_methods(
             return [(method, None)]
     else:
         method = _baseline(what, seed)
-    train = _first_part(graph, until)
+    train = _first_part(graph, until, part)
     fitted = _run(lambda: method.fit(train), f"{name_of(method)}.fit")
     return [(fitted if isinstance(fitted, Auditable) else method, train)]
 
 
-def _first_part(graph: TemporalGraph, until: float | None) -> TemporalGraph:
-    end = float(graph.time[min(round(graph.num_events * TRAIN_FRACTION), graph.num_events - 1)])
+def _first_part(graph: TemporalGraph, until: float | None, part: float) -> TemporalGraph:
+    if part >= 1.0 and until is None:
+        return graph
+    end = float(graph.time[min(round(graph.num_events * part), graph.num_events - 1)])
     end = end if until is None else min(end, until)
     train = graph.before(end)
     if not train.num_events:

@@ -43,6 +43,25 @@ class Questions:
         """Choose a few sources."""
         return [int(self.src[(self.start + place) % self.src.size]) for place in range(min(count, self.src.size))]
 
+    def take(self, rows: Ints) -> Questions:
+        """Keep some of the questions, in this order."""
+        start = np.flatnonzero(rows == self.start)
+        kept = replace(self, src=self.src[rows], dst=self.dst[rows], at=self.at[rows])
+        return replace(kept, start=int(start[0]) if start.size else 0)
+
+    def unseen_beside_seen(self, seen: Days) -> tuple[Ints, Ints]:
+        """Find pairs of questions, (m,) each, of one source and moment: a target that nobody has seen, and another.
+
+        Args:
+            seen: (N,) when each node is first seen.
+        """
+        unseen = np.flatnonzero(np.arange(self.src.size) % 4 == 3)
+        other = unseen - 1
+        same = (self.src[unseen] == self.src[other]) & (self.at[unseen] == self.at[other])
+        at = self.at[unseen]
+        known = (seen[self.src[unseen]] <= at) & (seen[self.dst[other]] <= at) & (seen[self.dst[unseen]] > at)
+        return unseen[same & known], other[same & known]
+
 
 @dataclass(frozen=True, eq=False)
 class Canary:
@@ -80,6 +99,9 @@ def make_questions(
 ) -> Questions:
     """Ask about what comes next or later, what was, random pairs and nodes that nobody has seen; a quarter each.
 
+    Where the target is one that nobody has seen, the question before it is about the same source and moment, and a
+    random target that had been seen.
+
     Args:
         graph: with what comes later.
         seen: (N,) when each node is first seen.
@@ -105,6 +127,10 @@ def make_questions(
     at[early] = graph.time[rng.integers(0, known, np.count_nonzero(early))]
     between = early & (rng.random(count) < 0.5)
     at[between] = graph.time[0] + (cut - graph.time[0]) * rng.random(np.count_nonzero(between))
+    beside = np.flatnonzero((kind == 3) & (turn % 2 == 1))
+    for ends, (low, high) in ((src, _sources(graph)), (dst, _targets(graph))):
+        ends[beside - 1] = rng.choice(low + np.flatnonzero(seen[low:high] <= cut), beside.size)
+    src[beside], at[beside], at[beside - 1] = src[beside - 1], cut, cut
     after = date_text(float(np.nextafter(cut, np.inf)) if before else cut, graph.clock)
     label, start = f"right before {after}" if before else after, int(rng.integers(count))
     return Questions(cut, label, src, dst, np.minimum(at, cut), start)
@@ -176,7 +202,54 @@ def _with_future(
         clock=graph.clock,
         directed=graph.directed,
         tov=graph.tov_rule,
+        types=graph.types.take(np.arange(known)).followed_by(graph.types.drawn(time.size, rng)),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class WithoutUnseen:
+    """Hold a graph that lacks the nodes that nobody has seen by the cut, and what can be asked in it.
+
+    Attributes:
+        graph: what is known by the cut; its nodes are numbered anew, in the same order.
+        rows: (n,) which of the questions can be asked, repeated until there are as many as before; empty where none.
+        questions: these, with the numbers of this graph.
+        same_source: the source whose targets are asked for is the same.
+    """
+
+    graph: TemporalGraph
+    rows: Ints
+    questions: Questions
+    same_source: bool
+
+
+def without_unseen(graph: TemporalGraph, seen: Days, questions: Questions) -> WithoutUnseen:
+    """Delete what is later, and the nodes that nobody has seen by then.
+
+    Args:
+        graph: with what comes later.
+        seen: (N,) when each node is first seen.
+        questions: of which those remain whose nodes had been seen.
+    """
+    there = seen <= questions.cut
+    number = np.cumsum(there) - 1  # (N,) in the graph without the others
+    known = int(np.searchsorted(graph.time, questions.cut, side="right"))
+    rest = TemporalGraph.from_numbers(
+        number[graph.src[:known]].astype(np.int32),
+        number[graph.dst[:known]].astype(np.int32),
+        graph.ids[there],
+        int(np.count_nonzero(there[: graph.num_sources])),
+        graph.time[:known].copy(),
+        None if graph.weight is None else graph.weight[:known].copy(),
+        clock=graph.clock,
+        directed=graph.directed,
+        tov=graph.tov_rule,
+    )
+    rows = np.flatnonzero(there[questions.src] & there[questions.dst])
+    rows = np.resize(rows, questions.src.size) if rows.size else rows
+    asked = questions.take(rows)
+    asked = replace(asked, src=number[asked.src], dst=number[asked.dst])
+    return WithoutUnseen(rest, rows, asked, bool((rows == questions.start).any()))
 
 
 # -- a planted future -------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from tadge.baselines import classes, links, toe, vectors, within
+from tadge.baselines import classes, links, survival, toe, vectors, within
 from tadge.errors import ConfigError
 
 AnyBaseline = toe.ToeRule | links.LinkRule | within.WithinRule | classes.Majority | classes.DegreeAge | vectors.DeepWalk
@@ -17,7 +17,7 @@ _ALL: tuple[type[AnyBaseline], ...] = (
     *(links.EdgeBank, links.Popularity, links.OwnRecency, links.GlobalRecency, links.LastSeen),
     *(links.LastSeenFormerLast, links.ReverseRecency, links.OwnReverseRecency, links.ReversePopularity),
     *(links.LastAct, links.LastActThenSeen, links.OwnThenPopular, links.CoVisitation),
-    *(within.PairRates, within.RecencyTable, within.BoostedTreesWithin),
+    *(within.PairRates, within.RecencyTable, within.BoostedTreesWithin, survival.OneCurve, survival.Cox),
     *(classes.Majority, classes.DegreeAge, vectors.DeepWalk),
 )
 BASELINES: dict[str, type[AnyBaseline]] = {baseline.name: baseline for baseline in _ALL}  # in the order of tables

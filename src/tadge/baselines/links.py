@@ -18,6 +18,7 @@ from tadge.baselines.base import Baseline
 from tadge.baselines.items import count_shared
 from tadge.graph import TemporalGraph
 from tadge.graph.past import Past, past_of
+from tadge.graph.views import seen_targets
 from tadge.seeding import stream
 from tadge.validation import latest_from, mean_reciprocal_rank
 
@@ -161,7 +162,8 @@ class ChosenRule(LinkRule, ABC):
         first = min(latest_from(graph.num_events), graph.num_events - 1)
         events = np.unique(np.linspace(first, graph.num_events - 1, MOST_EVENTS).astype(np.int64))
         rng = np.random.default_rng(int(stream(self.seed, "choice of a decay")))
-        others = rng.integers(graph.num_sources, graph.num_nodes, (events.size, NUM_NEGATIVES))
+        targets = seen_targets(graph)
+        others = targets[rng.integers(targets.size, size=(events.size, NUM_NEGATIVES))]
         dst = np.concatenate([graph.dst[events, None].astype(np.int64), others], axis=1)
         src = np.broadcast_to(graph.src[events, None].astype(np.int64), dst.shape)
         return src, dst, np.broadcast_to(np.nextafter(graph.time[events, None], -np.inf), dst.shape)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tadge.arrays import Days, Ints
-from tadge.baselines.base import Baseline
+from tadge.baselines.base import Baseline, NodeRows
 from tadge.features.pairs import Pairs, timed_pairs
 from tadge.features.plain import joined_to, plain_columns
 from tadge.graph import TemporalGraph
@@ -92,7 +92,7 @@ class ToeRule(Baseline):
             src: (n,) node numbers.
             dst: (n,) node numbers.
             at: (n,) days: nothing later is looked at.
-            graph: what happened, with the nodes of the graph it was fitted to.
+            graph: what happened; nodes are found by their ids.
             unit: "days", or "squashed": 2 arctan(days) / pi.
             statistic: these have one prediction, and give it for both.
         """
@@ -144,10 +144,10 @@ class NodeMean(ToeRule):
     name = "node mean"
 
     def _learn(self, graph: TemporalGraph, pairs: Pairs) -> None:
-        self.effects_ = _choose(pairs.toe, [pairs.dst], graph.num_nodes)
+        self.effects_, self.rows_ = _choose(pairs.toe, [pairs.dst], graph.num_nodes), NodeRows(graph)
 
     def _predict(self, graph: TemporalGraph, src: Ints, dst: Ints, at: Days) -> Days:
-        return self.mean_ + self.effects_[dst]
+        return self.mean_ + _of_known(self.effects_, self.rows_.of(graph, dst))
 
 
 class Additive(ToeRule):
@@ -158,9 +158,11 @@ class Additive(ToeRule):
     def _learn(self, graph: TemporalGraph, pairs: Pairs) -> None:
         effects = _choose(pairs.toe, [pairs.src, graph.num_nodes + pairs.dst], 2 * graph.num_nodes)
         self.source_, self.target_ = effects[: graph.num_nodes], effects[graph.num_nodes :]
+        self.rows_ = NodeRows(graph)
 
     def _predict(self, graph: TemporalGraph, src: Ints, dst: Ints, at: Days) -> Days:
-        return self.mean_ + self.source_[src] + self.target_[dst]
+        of_src, of_dst = (self.rows_.of(graph, ends) for ends in (src, dst))
+        return self.mean_ + _of_known(self.source_, of_src) + _of_known(self.target_, of_dst)
 
 
 class Reciprocity(ToeRule):
@@ -217,8 +219,21 @@ class BoostedTrees(ToeRule):
         return np.asarray(self.trees_.predict(plain_columns(graph, src, dst, at)), np.float64)
 
 
+def _of_known(effects: Days, rows: Ints) -> Days:
+    """Give the effects of rows, (n,); 0 where a row is -1."""
+    return np.where(rows >= 0, effects[rows], 0.0)
+
+
 def _choose(toe: Days, groups: list[Ints], num_groups: int) -> Days:
-    """Learn effects, (num_groups,), with the penalty that is best on the latest part."""
+    """Learn effects, (num_groups,), with the penalty that is best on the latest part; 0 for groups without a row."""
+    some, numbers = np.unique(np.concatenate(groups), return_inverse=True)
+    effects = np.zeros(num_groups)
+    if some.size:
+        effects[some] = _chosen(toe, np.split(numbers, len(groups)), some.size)
+    return effects
+
+
+def _chosen(toe: Days, groups: list[Ints], num_groups: int) -> Days:
     cut, penalty = latest_from(toe.size), EFFECT_PENALTIES[-1]
     if 0 < cut < toe.size:
         early = [group[:cut] for group in groups]

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tadge.arrays import Days, Ints
-from tadge.baselines.base import Baseline
+from tadge.baselines.base import Baseline, NodeRows
 from tadge.baselines.toe import ONE_DAY, LongerToes
 from tadge.config import NetworkConfig
 from tadge.deepwalk.initialise import initial_vectors
@@ -37,6 +37,7 @@ class DeepWalk(Baseline):
 
     Attributes:
         vectors_: (N, dim) float32; zeros for nodes without an event in what it was fitted to.
+        rows_: where any graph's nodes are among these.
         head_: (dim + 1,) weights of the regression and, last, its constant.
     """
 
@@ -54,16 +55,16 @@ class DeepWalk(Baseline):
             events: (n,) numbers of the events to learn ToE from, as often as they stand there; all by default.
         """
         vectors = initial_vectors(graph, "deepwalk", self.dim, self.seed)
-        self.vectors_ = np.where(graph.degree[:, None] > 0, vectors, np.float32(0))
+        self.vectors_, self.rows_ = np.where(graph.degree[:, None] > 0, vectors, np.float32(0)), NodeRows(graph)
         asked = timed_pairs(graph, events=events)
-        self.head_ = elastic_net(self._sum(asked.src, asked.dst), asked.toe)
+        self.head_ = elastic_net(self._sum(graph, asked.src, asked.dst), asked.toe)
         self.longest_ = float(asked.toe.max(initial=ONE_DAY))
         self.longer_ = LongerToes(asked.toe)
         return self
 
     def embed(self, nodes: npt.ArrayLike, at: npt.ArrayLike, *, graph: TemporalGraph) -> npt.NDArray[np.float32]:
         """Return the vectors of nodes, (n, dim), whatever the moment."""
-        return self.vectors_[np.asarray(nodes, np.int64)]
+        return self._vectors(graph, np.asarray(nodes, np.int64))
 
     def score_links(
         self, src: npt.ArrayLike, dst: npt.ArrayLike, at: npt.ArrayLike, *, graph: TemporalGraph
@@ -73,7 +74,7 @@ class DeepWalk(Baseline):
         scores = np.empty(one.size, np.float32)
         for first in range(0, one.size, PAIRS_PER_BLOCK):
             block = slice(first, first + PAIRS_PER_BLOCK)
-            scores[block] = np.einsum("nd,nd->n", self.vectors_[one[block]], self.vectors_[other[block]])
+            scores[block] = np.einsum("nd,nd->n", *(self._vectors(graph, ends[block]) for ends in (one, other)))
         return scores
 
     def predict_toe(
@@ -91,14 +92,18 @@ class DeepWalk(Baseline):
         The moment matters only where the link is still open: then it is at least the mean of longer ToEs.
         """
         targets = np.asarray(dst, np.int64)
-        sums = self._sum(np.asarray(src, np.int64), targets)
+        sums = self._sum(graph, np.asarray(src, np.int64), targets)
         predicted = np.clip(sums @ self.head_[:-1] + self.head_[-1], 0.0, self.longest_)
         passed = as_of_joining(graph, targets, np.asarray(at, np.float64))[1]
         predicted = np.where(passed > 0, np.maximum(predicted, self.longer_.mean(squash(passed))), predicted)
         return predicted if unit == "squashed" else unsquash(predicted)
 
-    def _sum(self, src: Ints, dst: Ints) -> npt.NDArray[np.float32]:
-        return self.vectors_[src] + self.vectors_[dst]
+    def _vectors(self, graph: TemporalGraph, nodes: Ints) -> npt.NDArray[np.float32]:
+        rows = self.rows_.of(graph, nodes)
+        return np.where(rows[:, None] >= 0, self.vectors_[rows], np.float32(0))
+
+    def _sum(self, graph: TemporalGraph, src: Ints, dst: Ints) -> npt.NDArray[np.float32]:
+        return self._vectors(graph, src) + self._vectors(graph, dst)
 
 
 def elastic_net(features: npt.NDArray[np.float32], target: Days) -> Days:

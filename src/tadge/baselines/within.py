@@ -213,19 +213,28 @@ def _hazards(came: Days, looked_at: Days, prior: Days, group: Ints, count: int) 
 class BoostedTreesWithin(WithinRule):
     """Predict whether a link comes within a horizon by boosted trees on the columns of the baselines, one per horizon.
 
-    They learn an hour, a day, a week and a month (or what takes their place, see `Scales`). In between and beyond, the
-    cumulative hazard is a power of time. The number of trees is the best on the latest fifth of the questions.
+    They learn an hour, a day, a week and a month (or what takes their place, see `Scales`), or what they are given. In
+    between and beyond, the cumulative hazard is a power of time. The number of trees is the best on the latest fifth of
+    the questions.
+
+    Attributes:
+        horizons: at least two, in days, ascending, to learn instead; None: those above.
     """
 
     name = "boosted trees (within)"
+    horizons: tuple[float, ...] | None = None
 
     def _learn(self, graph: TemporalGraph) -> None:
         self.trees_: list[tuple[Any, float]] = []
-        for horizon in self.scales_.decay_days:
+        for horizon in self._known:
             pairs, comes = self._questions(graph, horizon)
             fraction = float((comes.sum() + 0.5) / (comes.size + 1))
             some = comes.size >= LEAST_QUESTIONS and 0 < comes.sum() < comes.size
             self.trees_.append((self._fit(graph, pairs, comes) if some else None, fraction))
+
+    @property
+    def _known(self) -> tuple[float, ...]:
+        return self.scales_.decay_days if self.horizons is None else self.horizons
 
     def _questions(self, graph: TemporalGraph, horizon: float) -> tuple[DrawnPairs, Flags]:
         """Draw pairs that could be looked at for the whole horizon, in order of time, and whether the link came."""
@@ -263,7 +272,7 @@ class BoostedTreesWithin(WithinRule):
             known = trees is not None and src.size
             probability[:, column] = trees.predict_proba(x)[:, 1] if known else fraction
         hazard = -np.log1p(-np.clip(np.maximum.accumulate(probability, axis=1), SMALLEST, LARGEST))
-        return np.asarray(-np.expm1(-_powers(np.array(self.scales_.decay_days), hazard, days)))
+        return np.asarray(-np.expm1(-_powers(np.array(self._known), hazard, days)))
 
 
 def _powers(known: Days, hazard: Days, days: Days) -> Days:

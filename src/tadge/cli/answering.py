@@ -14,12 +14,14 @@ from tadge.errors import ConfigError, InputError, TadgeError, TadgeWarning
 from tadge.io.options import ReadOptions
 
 if TYPE_CHECKING:
+    from tadge.embedding.estimator import TADGE
     from tadge.forecasting.estimator import Forecaster
     from tadge.graph import TemporalGraph
     from tadge.report.answers import Column
 
+WEEK = 7.0
 HORIZONS = 1.0, 7.0, 30.0  # days, of which those are asked about that a model can be trusted for
-ARGUMENTS = {"src": "SRC", "dst": "DST", "graph": "--events"}  # what Python calls src is no flag here
+ARGUMENTS = {"src": "SRC", "dst": "DST", "nodes": "ID", "graph": "--events"}  # what Python calls src is no flag here
 
 
 # -- what is asked ----------------------------------------------------------------------------------------------------
@@ -27,29 +29,21 @@ ARGUMENTS = {"src": "SRC", "dst": "DST", "graph": "--events"}  # what Python cal
 
 @contextmanager
 def answering(out: Path | None) -> Iterator[None]:
-    """Check the file to write before any work; print warnings as lines; name SRC and DST where Python has arguments."""
+    """Check the file to write before any work; name SRC and DST where Python has arguments."""
     if out is not None:
         from tadge.io.export import form_of
 
         form_of(out)
-    with warnings.catch_warnings():
-        show = warnings.showwarning
+    from tadge.io.frames import polars_frames
 
-        def as_line(message: Any, category: Any, *place: Any) -> None:
-            if issubclass(category, TadgeWarning):
-                print(f"warning: {message}", file=sys.stderr)
-            else:
-                show(message, category, *place)
-
-        warnings.simplefilter("always", TadgeWarning)
-        warnings.showwarning = as_line  # type: ignore[assignment]
-        try:
+    try:
+        with polars_frames():
             yield
-        except TadgeError as error:
-            where = ARGUMENTS.get(error.where or "", error.where)
-            cure = None if "graph=" in (error.cure or "") else error.cure  # there is no such flag
-            details = {"expected": error.expected, "found": error.found, "cure": cure, "where": where}
-            raise TadgeError(error.what, **details) from error
+    except TadgeError as error:
+        where = ARGUMENTS.get(error.where or "", error.where)
+        cure = None if "graph=" in (error.cure or "") else error.cure  # there is no such flag
+        details = {"expected": error.expected, "found": error.found, "cure": cure, "where": where}
+        raise TadgeError(error.what, **details) from error
 
 
 def load_forecaster(
@@ -59,21 +53,35 @@ def load_forecaster(
     from tadge.forecasting.estimator import Forecaster
 
     forecaster = Forecaster.load(model)
-    learned = forecaster.graph_
+    return forecaster, history_asked(forecaster.graph_, events, reading, quiet)
+
+
+def load_vectors(model: Path, events: str | None, reading: ReadOptions, quiet: bool) -> tuple[TADGE, TemporalGraph]:
+    """Load the TADGE, and the history that it is asked about, alike."""
+    from tadge.embedding.estimator import TADGE
+
+    tadge = TADGE.load(model)
+    return tadge, history_asked(tadge.graph_, events, reading, quiet)
+
+
+def history_asked(learned: TemporalGraph, events: str | None, reading: ReadOptions, quiet: bool) -> TemporalGraph:
+    """Give the history that a model is asked about: the one it has learned from, or a longer one from a file."""
     if events is None:
-        return forecaster, learned
+        return learned
     graph = read_history(events, reading, learned, quiet)
     if graph.num_events and learned.num_events and graph.time[0] > learned.time[-1]:
         words = (
             f"{events}: begins after all that the model has learned from; give the whole history, from its beginning"
         )
         warnings.warn(words, TadgeWarning, stacklevel=2)
-    return forecaster, graph
+    return graph
 
 
 def read_history(events: str, reading: ReadOptions, learned: TemporalGraph, quiet: bool) -> TemporalGraph:
-    """Read events of the same kind as those that were learned from."""
-    graph: TemporalGraph = read_graph(events, reading, quiet)[0]
+    """Read events of the same kind as those that were learned from, in the same way as those were read."""
+    from tadge.graph.inputs import check_known
+
+    graph: TemporalGraph = read_graph(events, reading, quiet, learned)[0]
     kinds = [
         ("ids", learned.ids.dtype == object, graph.ids.dtype == object, "strings", "integers"),
         ("clock", learned.clock == "unix", graph.clock == "unix", "a calendar", "its own clock"),
@@ -86,6 +94,9 @@ def read_history(events: str, reading: ReadOptions, learned: TemporalGraph, quie
             what = "another kind of events than the model has learned from"
             expected, found = (yes, no) if ours else (no, yes)
             raise InputError(what, expected=expected, found=found, cure=cure, where=events)
+    few_known = check_known(graph, learned, events)
+    if few_known:
+        print(f"warning: {few_known}", file=sys.stderr)
     return graph
 
 
@@ -105,13 +116,13 @@ def pairs_asked(
     return [as_id(graph, source)], [as_id(graph, target)]
 
 
-def sources_asked(graph: TemporalGraph, sources: Sequence[str] | None, nodes: Path | None) -> list[Any]:
-    """Give the ids of sources, each once, from the command line or from a file."""
+def ids_given(graph: TemporalGraph, sources: Sequence[str] | None, nodes: Path | None, name: str = "SRC") -> list[Any]:
+    """Give the ids that are asked about, each once, from the command line or from a file."""
     from tadge.io.id_rows import as_id, read_ids
 
     if bool(sources) == (nodes is not None):
         found = "both" if sources else "neither"
-        raise ConfigError("nobody to ask about", expected="SRC, or --nodes FILE", found=found)
+        raise ConfigError("nobody to ask about", expected=f"{name}, or --nodes FILE", found=found)
     ids = read_ids(nodes, ("src",), graph)[0] if nodes is not None else [as_id(graph, one) for one in sources or ()]
     return list(dict.fromkeys(ids))
 
@@ -128,6 +139,11 @@ def horizons_asked(forecaster: Forecaster, days: str | None) -> list[float]:
     if not horizons:
         raise ConfigError("not horizons", expected="numbers of days, with commas", found=repr(days), where="days")
     return horizons
+
+
+def week_or_less(forecaster: Forecaster, days: float | None) -> float:
+    """Give the horizon that was asked for; a week by default, as far as the model can be trusted."""
+    return min(WEEK, forecaster.horizon_) if days is None else days
 
 
 # -- what is answered -------------------------------------------------------------------------------------------------
@@ -177,13 +193,6 @@ def give(
     console.print(title, markup=False, highlight=False, soft_wrap=True)
     if rows:
         console.print(answers_table(rows, columns))
-
-
-def objects(values: list[Any]) -> Any:
-    """Make an array of ids, among which None may stand."""
-    import numpy as np
-
-    return np.array([*values, None], object)[:-1]
 
 
 def as_of(graph: TemporalGraph, at: Any, before: Any) -> str:

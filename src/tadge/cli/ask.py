@@ -13,27 +13,31 @@ from tadge.cli.answering import (
     days_text,
     give,
     horizons_asked,
+    ids_given,
     load_forecaster,
-    objects,
     pairs_asked,
     read_history,
-    sources_asked,
+    week_or_less,
 )
-from tadge.cli.frame import AsJson, Quiet, command, flag, moment_of, takes
+from tadge.cli.frame import AsJson, Quiet, command, flag, takes
 from tadge.config import LEAST, LEVEL, TOP, Option
 from tadge.errors import ConfigError
 from tadge.io.options import ReadOptions
 
-WEEK = 7.0
 SURPRISES = ("surprise", "who", "when", "lately")
 SHOWN = Option("top", int, 20, "how many are shown; with --out all are written", low=1)
 
 Model = Annotated[Path, typer.Argument(help="Folder that tadge fit made.")]
 One = Annotated[str | None, typer.Argument(metavar="SRC", help="Id of who acts.")]
 Other = Annotated[str | None, typer.Argument(metavar="DST", help="Id of whom it links to.")]
+Sources = Annotated[list[str] | None, typer.Argument(metavar="SRC...", help="Ids of those who act.")]
+NodesFile = Annotated[Path | None, typer.Option("--nodes", help="File of ids to ask about, one a row.")]
 Pairs = Annotated[Path | None, typer.Option(help="File of pairs to ask about, src,dst: CSV, TSV, JSON lines, Parquet.")]
 At = Annotated[
-    str | None, typer.Option(help="As of this moment, included: a date, or days on the graph's clock; the end of it.")
+    str | None,
+    typer.Option(
+        help="As of this moment, included: a date (2015-06-30, 2015, yesterday), or days; the end by default."
+    ),
 ]
 Before = Annotated[str | None, typer.Option(help="As of the instant before this moment, instead of --at.")]
 Events = Annotated[
@@ -79,7 +83,7 @@ def within(
         forecaster, graph = load_forecaster(model, events, reading, quiet)
         src, dst = pairs_asked(graph, source, target, pairs)
         horizons = horizons_asked(forecaster, days)
-        moment = {"at": moment_of(at), "before": moment_of(before)}
+        moment = {"at": at, "before": before}
         probability = forecaster.within(src, dst, horizons, **moment, graph=graph)
         ends = {
             "src": np.repeat(np.array(src, object), len(horizons)),
@@ -124,7 +128,7 @@ def when(
 
         forecaster, graph = load_forecaster(model, events, reading, quiet)
         src, dst = pairs_asked(graph, source, target, pairs)
-        moment = {"at": moment_of(at), "before": moment_of(before)}
+        moment = {"at": at, "before": before}
         table = forecaster.when(src, dst, **moment, graph=graph)
         columns = [
             id_column("src"),
@@ -148,11 +152,11 @@ def when(
 def who_next(
     model: Model,
     reading: ReadOptions,
-    sources: Annotated[list[str] | None, typer.Argument(metavar="SRC...", help="Ids of those who act.")] = None,
+    sources: Sources = None,
     days: Annotated[float | None, typer.Option(help="Horizon in days; 7, as far as the model can tell.")] = None,
     k: Many = TOP.default,
     new: New = False,
-    nodes: Annotated[Path | None, typer.Option(help="File of ids to ask about, one a row.")] = None,
+    nodes: NodesFile = None,
     at: At = None,
     before: Before = None,
     events: Events = None,
@@ -168,9 +172,9 @@ def who_next(
         from tadge.report.answers import Column, id_column, percent_text, range_text, wait_text
 
         forecaster, graph = load_forecaster(model, events, reading, quiet)
-        src = sources_asked(graph, sources, nodes)
-        horizon = min(WEEK, forecaster.horizon_) if days is None else days
-        moment = {"at": moment_of(at), "before": moment_of(before)}
+        src = ids_given(graph, sources, nodes)
+        horizon = week_or_less(forecaster, days)
+        moment = {"at": at, "before": before}
         table = forecaster.next(src, k, horizon, **moment, new=new, graph=graph)
         columns = [
             *([id_column("src")] if len(src) > 1 else []),
@@ -187,9 +191,10 @@ def who_next(
 def rank(
     model: Model,
     reading: ReadOptions,
-    source: Annotated[str, typer.Argument(metavar="SRC", help="Id of who acts.")],
+    sources: Sources = None,
     k: Many = TOP.default,
     new: New = False,
+    nodes: NodesFile = None,
     at: At = None,
     before: Before = None,
     events: Events = None,
@@ -197,26 +202,24 @@ def rank(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """List whom SRC is likeliest to link to, supposed that it acts now.
+    """List whom each SRC is likeliest to link to, supposed that it acts now.
 
     For how likely a link is within some time, see tadge next.
 
     Example: tadge rank model/ user3 -k 5
     """
     with answering(out):
-        from tadge.io.id_rows import as_id
         from tadge.report.answers import Column, id_column, percent_text
 
         forecaster, graph = load_forecaster(model, events, reading, quiet)
-        node = as_id(graph, source)
-        moment = {"at": moment_of(at), "before": moment_of(before)}
-        ranked = forecaster.rank(node, k=k, **moment, new=new, graph=graph)
-        table = {
-            "src": objects([node] * len(ranked)),
-            "target": objects([target for target, _ in ranked]),
-            "probability": [probability for _, probability in ranked],
-        }
-        columns = [id_column("target"), Column("probability", lambda row: percent_text(row["probability"]))]
+        src = ids_given(graph, sources, nodes)
+        moment = {"at": at, "before": before}
+        table = forecaster.rank(src, k=k, **moment, new=new, graph=graph)
+        columns = [
+            *([id_column("src")] if len(src) > 1 else []),
+            id_column("target"),
+            Column("probability", lambda row: percent_text(row["probability"])),
+        ]
         give(table, columns, f"Whom it links to if it acts now, {as_of(graph, **moment)}", out, as_json)
 
 
@@ -294,7 +297,7 @@ def overdue(
 
         shown = SHOWN.check(top)
         forecaster, graph = load_forecaster(model, events, reading, quiet)
-        moment = {"at": moment_of(at), "before": moment_of(before)}
+        moment = {"at": at, "before": before}
         table = as_polars(forecaster.overdue(level=level, least=least, **moment, graph=graph))
         columns = [
             id_column("src"),

@@ -7,14 +7,16 @@ from typing import Annotated
 
 import typer
 
-from tadge.cli.frame import AsJson, EventsFile, Quiet, app, command, print_json, read_graph, takes
+from tadge.cli.frame import AsJson, EventsFile, Quiet, app, command, data_set_names, print_json, read_graph, takes
 from tadge.io.options import ReadOptions
+
+DataSet = Annotated[str, typer.Argument(help="Name, as in the list.", autocompletion=data_set_names)]
 
 datasets_app = typer.Typer(help="Known data sets: list them, fetch them, find them.", no_args_is_help=True)
 app.add_typer(datasets_app, name="datasets")
 
 
-@command()
+@command(main=("src", "dst", "time", "unit", "bipartite", "as_json"))
 @takes(reading=ReadOptions)
 def info(file: EventsFile, reading: ReadOptions, as_json: AsJson = False, quiet: Quiet = False) -> None:
     """Show what a file of timed links holds: Table 1's row, the histogram of ToE, and what looks odd.
@@ -35,13 +37,18 @@ def info(file: EventsFile, reading: ReadOptions, as_json: AsJson = False, quiet:
     Console().print(graph_tables(figures))
 
 
-@command()
+@command(main=("src", "dst", "time", "unit", "times", "force", "as_json"))
 @takes(reading=ReadOptions)
 def convert(
     file: EventsFile,
     out: Annotated[Path, typer.Argument(help="File to write: .csv, .tsv, .jsonl (also .gz, .zst) or .parquet.")],
     reading: ReadOptions,
-    times: Annotated[str, typer.Option(help="Write times as 'days' (exact) or as 'dates' (UTC).")] = "days",
+    times: Annotated[
+        str,
+        typer.Option(
+            help="Write times as 'days' (exact) or as 'dates' (UTC).", autocompletion=lambda: ["days", "dates"]
+        ),
+    ] = "days",
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -86,7 +93,7 @@ def datasets_list(as_json: AsJson = False) -> None:
 
 
 @datasets_app.command("get")
-def datasets_get(name: Annotated[str, typer.Argument(help="Name, as in the list.")], as_json: AsJson = False) -> None:
+def datasets_get(name: DataSet, as_json: AsJson = False) -> None:
     """Fetch a data set into the cache, checked by size and checksum.
 
     Example: tadge datasets get bitcoin-otc
@@ -101,7 +108,7 @@ def datasets_get(name: Annotated[str, typer.Argument(help="Name, as in the list.
 
 
 @datasets_app.command("path")
-def datasets_path(name: Annotated[str, typer.Argument(help="Name, as in the list.")], as_json: AsJson = False) -> None:
+def datasets_path(name: DataSet, as_json: AsJson = False) -> None:
     """Print where a data set is: in the folder TADGE_DATA names, or in the cache.
 
     Example: tadge datasets path bitcoin-otc

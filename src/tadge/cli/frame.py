@@ -13,11 +13,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
-from tadge.cli.flags import in_flags
+from tadge.cli.manners import command_class, with_manners
 from tadge.config import Option, options
-from tadge.errors import TadgeError
 from tadge.io.options import ReadOptions
 
 BAD_INPUT, INTERRUPTED = 2, 130
@@ -28,6 +26,7 @@ app = typer.Typer(
     epilog="Start with: tadge info FILE, for any CSV of who, with whom, when. "
     "Then: tadge fit FILE --out model/ learns vectors and forecasts.",
     no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
@@ -36,8 +35,22 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on stdout inste
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes on stderr, only warnings.")]
 Device = Annotated[str | None, typer.Option(help="cpu, cuda, ...; CUDA where there is one.")]
 Threads = Annotated[int | None, typer.Option(help="Threads to compute with; one per core by default.", min=1)]
+
+
+def data_set_names() -> list[str]:
+    """List the names of known data sets, for the shell to complete."""
+    from tadge.datasets.registry import list_datasets
+
+    return [dataset.name for dataset in list_datasets()]
+
+
 EventsFile = Annotated[
-    str, typer.Argument(metavar="FILE", help="CSV, TSV, SNAP text, JSON lines or Parquet; or a known data set's name.")
+    str,
+    typer.Argument(
+        metavar="FILE",
+        help="CSV, TSV, SNAP text, JSON lines or Parquet; or a known data set's name.",
+        autocompletion=data_set_names,
+    ),
 ]
 
 
@@ -61,7 +74,9 @@ def flag(option: Option, panel: str | None = None) -> Any:
     words = option.help[0].upper() + option.help[1:] + "."
     if option.choices:
         words += f" One of: {', '.join(option.choices)}."
-    return typer.Option(*names, help=words, show_default=option.default is not None, rich_help_panel=panel)
+    shown, choices = option.default is not None, option.choices
+    completion = (lambda: list(choices)) if choices else None
+    return typer.Option(*names, help=words, show_default=shown, rich_help_panel=panel, autocompletion=completion)
 
 
 def _parameter(option: Option, panel: str) -> inspect.Parameter:
@@ -94,36 +109,41 @@ def takes(**configs: type) -> Callable[[Callable[..., None]], Callable[..., None
     return decorate
 
 
-class _Command(TyperCommand):
-    """A command whose errors name its flags, where Python would name arguments."""
-
-    def invoke(self, ctx: Any) -> Any:
-        """Run it."""
-        try:
-            return super().invoke(ctx)
-        except TadgeError as error:
-            names = {parameter.name: parameter.opts[0] for parameter in self.params if parameter.name is not None}
-            raise in_flags(error, {name: flag for name, flag in names.items() if flag.startswith("--")}) from error
-
-
 def command(
-    commands: typer.Typer = app, name: str | None = None
+    commands: typer.Typer = app, name: str | None = None, *, main: tuple[str, ...] = (), long: bool = False
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Add a function to the command line, under its own name by default."""
-    return commands.command(name, cls=_Command)
+    """Add a function to the command line.
+
+    Args:
+        commands: the group that it is a command of.
+        name: the function's own by default.
+        main: the options that `--help` shows, where that is not all but those of configs; `--help-all` shows the rest.
+        long: whether it may take long, so that `--log-every` makes sense.
+    """
+
+    def add(function: Callable[..., None]) -> Callable[..., None]:
+        return commands.command(name, cls=command_class(main))(with_manners(function, long=long))
+
+    return add
 
 
 # -- input and output -------------------------------------------------------------------------------------------------
 
 
-def read_graph(file: str, reading: ReadOptions, quiet: bool) -> tuple[Any, Any, int | None]:
+def read_graph(file: str, reading: ReadOptions, quiet: bool, learned: Any = None) -> tuple[Any, Any, int | None]:
     """Read a file, or a known data set by its name; say on stderr what it is and what looks odd.
+
+    Args:
+        file: a path or a name.
+        reading: what is told about how to read it.
+        quiet: only warnings.
+        learned: the graph of a model: the file is read as that graph's was, as far as nothing else is told.
 
     Returns:
         The graph, the reader's report, and how many classes the nodes of a known data set have.
     """
     from tadge import datasets
-    from tadge.io.readers import read_with_report
+    from tadge.io.readers import read_like, read_with_report
 
     path, classes = Path(file), None
     if not path.exists() and os.sep not in file and datasets.is_known(file):
@@ -132,9 +152,15 @@ def read_graph(file: str, reading: ReadOptions, quiet: bool) -> tuple[Any, Any, 
         given = {one.name for one in options(reading) if getattr(reading, one.name) != one.default}
         known: dict[str, Any] = {name: value for name, value in dataset.reader.items() if name not in given}
         reading = dataclasses.replace(reading, **known)
-    graph, report = read_with_report(path, reading)
+    if learned is None or learned.reading is None:
+        graph, report = read_with_report(path, reading)
+    else:
+        graph, report = read_like(path, reading, learned.reading)
     if not quiet:
         print(report.line(), file=sys.stderr)
+        if learned is not None and learned.reading is not None:
+            how = "as the model's file was" if graph.reading == learned.reading else "otherwise than the model's file"
+            print(f"{file}: read {how}", file=sys.stderr)
     for warning in report.warnings:
         print(f"warning: {warning}", file=sys.stderr)
     return graph, report, classes
@@ -151,14 +177,6 @@ def use_threads(threads: int | None) -> None:
 def print_json(value: Any) -> None:
     """Print a value as JSON on stdout."""
     print(json.dumps(value, indent=2, ensure_ascii=False))
-
-
-def moment_of(value: str | None) -> float | str | None:
-    """Take a number as a number, anything else as a date."""
-    try:
-        return None if value is None else float(value)
-    except ValueError:
-        return value
 
 
 def names_of(value: str) -> list[str]:

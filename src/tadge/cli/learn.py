@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from tadge.cli.answering import read_history
 from tadge.cli.frame import (
     INTERRUPTED,
     AsJson,
@@ -18,18 +19,18 @@ from tadge.cli.frame import (
     Threads,
     command,
     flag,
-    moment_of,
     print_json,
     read_graph,
     takes,
     use_threads,
 )
+from tadge.cli.manners import Force, check_unused
 from tadge.config import LATEST, ForecastConfig, NetworkConfig, TrainConfig, WalkConfig
 from tadge.errors import ConfigError
 from tadge.io.options import ReadOptions
 
 
-@command()
+@command(main=("out", "num_walks", "max_length", "lengths", "seed", "resume", "force"), long=True)
 @takes(reading=ReadOptions, walking=WalkConfig)
 def walk(
     file: EventsFile,
@@ -41,6 +42,7 @@ def walk(
     ] = False,
     seed: Annotated[int, typer.Option(help="The same seed gives the same walks.")] = 0,
     resume: Annotated[bool, typer.Option("--resume", help="Go on where an earlier run was interrupted.")] = False,
+    force: Force = False,
     threads: Threads = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -61,11 +63,14 @@ def walk(
     if out is None:
         raise ConfigError("no file to write", cure="say --out walks.parquet, or --lengths for a report")
     check_name(out)
+    if not (resume or force):
+        check_unused(out)
     graph, _, _ = read_graph(file, reading, quiet)
     with Bars(False if quiet else None).part("walks") as tell:
         written = write_walks(
             *(graph, out, walking, seed),
             resume=resume,
+            force=force,
             threads=threads,
             report=lambda made, starts: tell(made, walking.num_walks),
         )
@@ -94,7 +99,7 @@ def _walk_lengths(
         print(lengths)
 
 
-@command()
+@command(main=("out", "only", "epochs", "src", "dst", "time", "resume", "force"), long=True)
 @takes(
     reading=ReadOptions,
     walking=WalkConfig,
@@ -111,10 +116,22 @@ def fit(
     training: TrainConfig,
     forecasting: ForecastConfig,
     only: Annotated[
-        str | None, typer.Option(help="Learn only the 'vectors' (TADGE) or only the 'forecasts' (Forecaster).")
+        str | None,
+        typer.Option(
+            help="Learn only the 'vectors' (TADGE) or only the 'forecasts' (Forecaster).",
+            autocompletion=lambda: ["vectors", "forecasts"],
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same models.")] = 0,
-    resume: Annotated[bool, typer.Option("--resume", help="Take what is done, go on where a run stopped.")] = False,
+    seed: Annotated[
+        int, typer.Option(help="The same seed gives the same models; TADGE at the same number of threads.")
+    ] = 0,
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Take what is done, go on where a run stopped; with more --epochs, lengthen it."),
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the model that is there, once the new one is whole.")
+    ] = False,
     checkpoint_seconds: Annotated[float, typer.Option(help="Time between two checkpoints of TADGE.", min=0.0)] = 60.0,
     device: Device = None,
     threads: Threads = None,
@@ -124,61 +141,66 @@ def fit(
     """Learn from a file of timed links, and keep what is learned in a folder.
 
     Two models are learned, each of which loads alone. Forecaster, in a minute or so: who links to whom next, and after
-    how long. Then TADGE, the paper's network: a vector for every node, as of any moment.
+    how long. Then TADGE, the paper's network: a vector for every node, as of any moment. Where there are too few events
+    for vectors, one sentence says so, and the forecasts are kept.
 
     Ctrl-C keeps what is there, of TADGE the best state so far; --resume goes on, to the same models as if nothing had
-    happened.
+    happened. A folder that holds a model is refused: --force replaces it, once the new one is whole.
+
+    --resume with more --epochs lengthens a run, also one that is done. The further epochs have the learning rates of a
+    run that was begun so long; the earlier ones had those of the shorter run, so that the vectors differ from those of
+    one long run. Of a run that is done only the best state is kept: it goes on from there, with new moments of Adam.
 
     Example: tadge fit edges.csv --out model/ --epochs 10
 
     Example: tadge fit edges.csv --out model/ --only forecasts
     """
+    from tadge.cli.fitting import fit_models, fitted_kinds
     from tadge.embedding.estimator import TADGE
     from tadge.forecasting.estimator import Forecaster
-    from tadge.report.fit import fit_summary, training_table, who_answers_what
+    from tadge.report.fit import fit_summary, show_fit
+    from tadge.storage.replacement import check_free
 
     if only not in (None, "vectors", "forecasts"):
         raise ConfigError("unknown choice", expected="vectors or forecasts", found=repr(only), where="only")
+    check_free(out, fitted_kinds(only != "forecasts", only != "vectors"), resume=resume, force=force)
     use_threads(threads)
     graph, _, _ = read_graph(file, reading, quiet)
     forecaster = None if only == "vectors" else Forecaster(forecasting, seed)
     tadge = None if only == "forecasts" else TADGE(walking, network, training, seed, device=device)
-    progress = False if quiet else None
-    if tadge is not None:
-        tadge.check_folder(graph, out, resume=resume)  # before the Forecaster takes its time
     try:
-        if forecaster is not None:
-            forecaster.fit_folder(graph, out, resume=resume, progress=progress)
-        if tadge is not None:
-            options = {"resume": resume, "checkpoint_seconds": checkpoint_seconds, "progress": progress}
-            tadge.fit_folder(graph, out, **options)  # type: ignore[arg-type]
+        outcome = fit_models(
+            *(graph, out, tadge, forecaster),
+            resume=resume,
+            force=force,
+            checkpoint_seconds=checkpoint_seconds,
+            progress=False if quiet else None,
+        )
     except KeyboardInterrupt:
         print("stopped; what was done is kept, and --resume goes on from here", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
-    report = fit_summary(graph, out, tadge, forecaster)
+    report = fit_summary(graph, out, outcome.tadge, forecaster, outcome.no_vectors)
     if as_json:
         print_json(report)
     else:
-        from rich.console import Console
-
-        console = Console()
-        if tadge is not None:
-            console.print(training_table(report))
-        for line in who_answers_what(report):
-            console.print(line, highlight=False, markup=False, soft_wrap=True)
-    if tadge is not None and tadge.stopped_ == "interrupted":
-        print("stopped; the best so far is kept, and --resume goes on from here", file=sys.stderr)
+        show_fit(report, graph, whole=outcome.whole)
+    if outcome.tadge is not None and outcome.tadge.stopped_ == "interrupted":
+        kept = "the best so far is kept" if outcome.whole else "the model that was there stays as it is"
+        print(f"stopped; {kept}, and --resume goes on from here", file=sys.stderr)
         raise typer.Exit(INTERRUPTED)
 
 
-@command()
+@command(long=True)
 @takes(reading=ReadOptions)
 def embed(
     model: Annotated[Path, typer.Argument(help="Folder that tadge fit made.")],
-    out: Annotated[Path, typer.Option(help="File to write: .parquet, .npz, or .txt, .vec or .w2v for word2vec text.")],
+    out: Annotated[
+        Path, typer.Option(help="File to write: .parquet, .npz, .csv, .tsv, or .txt, .vec or .w2v for word2vec text.")
+    ],
     reading: ReadOptions,
     at: Annotated[
-        str | None, typer.Option(help="As of this moment: a date, or a number of days on the graph's clock.")
+        str | None,
+        typer.Option(help="As of this moment: a date (2015-06-30, 2015, yesterday), or days on the graph's clock."),
     ] = None,
     events: Annotated[
         str | None, typer.Option(help="File of a longer history of the same kind; the model's own by default.")
@@ -199,8 +221,8 @@ def embed(
 
     vector_form(out)
     fitted = TADGE.load(model)
-    graph = fitted.graph_ if events is None else read_graph(events, reading, quiet)[0]
-    vectors = fitted.embed(at=moment_of(at), graph=graph, latest=latest, progress=False if quiet else None)
+    graph = fitted.graph_ if events is None else read_history(events, reading, fitted.graph_, quiet)
+    vectors = fitted.embed(at=at, graph=graph, latest=latest, progress=False if quiet else None)
     write_vectors(out, graph.ids, vectors)
     if as_json:
         sizes = {"nodes": vectors.shape[0], "dim": vectors.shape[1]}

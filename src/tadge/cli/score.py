@@ -17,7 +17,6 @@ from tadge.cli.frame import (
     Threads,
     command,
     flag,
-    moment_of,
     names_of,
     print_json,
     read_graph,
@@ -31,6 +30,7 @@ from tadge.config import (
     ORIGINS,
     QUERIES,
     REFRESH,
+    TIME_LIMIT,
     TOLERANCE,
     ForecastConfig,
     NetworkConfig,
@@ -43,7 +43,7 @@ CALL_NAMES = "embed, score_links, predict_toe, within, when, rank, next, surpris
 LOOKS_AHEAD = 1  # the exit code of an audit that fails
 
 
-@command()
+@command(main=("out", "tasks", "methods", "labels", "model", "seeds", "resume", "force"), long=True)
 @takes(
     reading=ReadOptions,
     walking=WalkConfig,
@@ -60,7 +60,11 @@ def evaluate(
     forecasting: ForecastConfig,
     out: Annotated[Path, typer.Option(help="Folder for results, models and finished parts.")] = Path("results"),
     protocol: Annotated[
-        str, typer.Option(help="forecast: by time, nothing is seen too early; paper: as in the paper; or both.")
+        str,
+        typer.Option(
+            help="forecast: by time, nothing is seen too early; paper: as in the paper; or both.",
+            autocompletion=lambda: ["forecast", "paper", "both"],
+        ),
     ] = "forecast",
     tasks: Annotated[
         str,
@@ -87,6 +91,9 @@ def evaluate(
         Path | None, typer.Option(help="Folder that tadge fit made, of models that have seen nothing of the test.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Take what is done, go on with the rest.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace results that are there, once all new ones are.")
+    ] = False,
     device: Device = None,
     threads: Threads = None,
     as_json: AsJson = False,
@@ -117,6 +124,7 @@ def evaluate(
             out,
             name=data_name(file),
             resume=resume,
+            force=force,
             tasks=names_of(tasks),
             labels=labels_of(file, labels, graph),
             methods=None if methods is None else names_of(methods) if methods != "none" else [],
@@ -138,7 +146,7 @@ def evaluate(
         show(results)
 
 
-@command()
+@command(long=True)
 @takes(reading=ReadOptions)
 def audit(
     what: Annotated[
@@ -155,6 +163,15 @@ def audit(
     queries: Annotated[int, flag(QUERIES)] = QUERIES.default,
     seed: Annotated[int, typer.Option(help="The same seed gives the same cuts and questions.")] = 0,
     tolerance: Annotated[float, flag(TOLERANCE)] = TOLERANCE.default,
+    time_limit: Annotated[float, flag(TIME_LIMIT)] = TIME_LIMIT.default,
+    fresh: Annotated[
+        bool,
+        typer.Option(
+            "--fresh/--no-fresh",
+            help="Ask each world in a process of its own. Without, what your object keeps in a module, in the cache of "
+            "a function or in a file can hide that it looks ahead.",
+        ),
+    ] = True,
     calls: Annotated[
         str | None, typer.Option(help=f"What to ask of it, with commas; by default all that it has of {CALL_NAMES}.")
     ] = None,
@@ -168,11 +185,12 @@ def audit(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Prove that a method does not look ahead, or show where it does.
+    """Look for signs that a method looks ahead, and show where it does.
 
     It is asked the same questions as of many moments, once with all of FILE there and once without what comes later
-    (deleted, scrambled, doubled, at the same instant). Every answer must be the same, bit for bit; and it must not be
-    able to predict a future that was planted. Exit code 0: passed. 1: it looks ahead. 2: it could not be asked.
+    (deleted, scrambled, doubled, at the same instant, without the ids that nobody has seen by then), each time in a
+    process of its own. Every answer must be the same, bit for bit but for rounding; and it must not be able to predict
+    a future that was planted. Exit code 0: passed. 1: it looks ahead. 2: it could not be asked.
 
     A method of your own has some of: embed(nodes, at, *, graph), score_links(src, dst, at, *, graph) and
     predict_toe(src, dst, at, *, graph, unit, statistic), where src, dst and at are arrays; it may use the events of
@@ -187,8 +205,7 @@ def audit(
     from tadge.units import moment
 
     graph, _, _ = read_graph(file, reading, quiet)
-    begin = moment_of(test_from)
-    until = None if begin is None else moment(begin, graph.clock)
+    until = None if test_from is None else moment(test_from, graph.clock)
     reports = [
         run_audit(
             *(method, graph),
@@ -196,10 +213,12 @@ def audit(
             queries=queries,
             seed=seed,
             tolerance=tolerance,
+            time_limit=time_limit,
+            fresh=fresh,
             calls=CALLS if calls is None else names_of(calls),
             train=train,
             test_from=float(graph.time[train.num_events]) if until is None and train is not None else until,
-            progress=not quiet,
+            progress=False if quiet else None,
         )
         for method, train in find_methods(what, graph, until=until, seed=seed, fit=fit)
     ]

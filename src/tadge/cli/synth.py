@@ -10,6 +10,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from tadge.cli.frame import AsJson, command, print_json
+from tadge.cli.manners import Force, check_unused
 from tadge.errors import ConfigError
 
 MOST_EVENTS_FOR_LINKS = 1_000_000  # the best link score replays the record once per community
@@ -24,13 +25,17 @@ class _Made(NamedTuple):
     lines: list[str]  # the figures for people
 
 
-@command()
+@command(main=("out", "kind", "events", "customers", "days", "seed", "labels", "force"))
 def synth(
     out: Annotated[
         Path | None, typer.Option(help="File of events: .csv, .tsv, .jsonl or .parquet; CSV on stdout by default.")
     ] = None,
     kind: Annotated[
-        str, typer.Option(help="forum: threads of replies; desk: customers write tickets to agents.")
+        str,
+        typer.Option(
+            help="forum: threads of replies; desk: customers write tickets to agents.",
+            autocompletion=lambda: list(FLAGS),
+        ),
     ] = "forum",
     events: Annotated[
         int | None, typer.Option(help="Number of events of a forum, from 1e3 to 1e7 say; 10000 by default.")
@@ -51,6 +56,7 @@ def synth(
         Path | None,
         typer.Option(help="File of id, label: the community of each node; for a desk each customer's favourite."),
     ] = None,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Make a forum or a support desk whose law is known, and say the best possible scores on it.
@@ -69,6 +75,8 @@ def synth(
     for path in (out, labels):
         if path is not None:
             form_of(path)
+            if not force:
+                check_unused(path)
     given = {"events": events, "communities": communities, "customers": customers, "agents": agents, "days": days}
     options = {name: value for name, value in given.items() if value is not None} | (
         {"leaving": True} if leaving else {}

@@ -15,8 +15,9 @@ from tadge.datasets.registry import Dataset
 from tadge.errors import DatasetError, InputError
 from tadge.graph import TemporalGraph
 from tadge.io.id_rows import COMMENTS, cells_of, json_objects, lines_of, parquet_frame
-from tadge.io.sniff import plain, split
+from tadge.io.sniff import split
 from tadge.io.source import Source, open_source
+from tadge.io.words import plain
 
 LABEL_COLUMNS = {
     "id": "id ids node nodeid nodes vertex vertexid user userid name".split(),

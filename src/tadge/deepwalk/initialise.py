@@ -18,6 +18,7 @@ from tadge.deepwalk import static
 from tadge.deepwalk.skipgram import Packed, alias_table, train_links, train_walks
 from tadge.errors import ConfigError
 from tadge.graph import TemporalGraph
+from tadge.graph.views import only_seen, seen_nodes
 from tadge.io.vectors import VECTOR_FORMS, match_vectors, read_vectors
 from tadge.seeding import check_seed, stream
 
@@ -39,24 +40,45 @@ def initial_vectors(graph: TemporalGraph, method: str, dim: int, seed: int, repo
             same on walks with p = 1 and q = 0.5; "line": LINE of first order beside LINE of second order, each half
             as wide; "random": from a normal distribution of variance 1 / dim; else the path of a file, see
             `read_vectors`, with a vector for each id that has an event. Nodes without a link keep their random start.
+            Nodes without an event, which a view of the past has only because they come later, change no other vector.
         dim: width of the vectors.
         seed: an integer from 0 up.
         report: called now and then with the work done and the total.
     """
     dim, seed = _DIM.check(dim), check_seed(seed)
     tell = report or (lambda done, total: None)
-    if method in ("deepwalk", "node2vec"):
-        return _by_walks(graph, method, dim, seed, tell)
-    if method == "line":
-        return _by_links(graph, dim, seed, tell)
-    if method == "random":
-        rows = np.empty((graph.num_nodes, dim), np.float32)
-        static.normal_rows(stream(seed, "initialise/random"), dim**-0.5, rows)
-    else:
+    if method not in METHODS:
         path = _file(method)
         ids, vectors = read_vectors(path)
         rows = match_vectors(graph, ids, vectors, start_table(graph.num_nodes, dim, seed, "file"), str(path))
-    tell(1, 1)
+        tell(1, 1)
+        return rows
+    small, nodes = only_seen(graph), seen_nodes(graph)
+    rows = np.empty((graph.num_nodes, dim), np.float32)
+    rows[nodes] = _learned(small, method, dim, seed, tell)
+    others = np.delete(np.arange(graph.num_nodes), nodes)
+    rows[others] = _random_rows(graph.num_nodes, method, dim, seed)[nodes.size :]
+    return rows
+
+
+def _learned(graph: TemporalGraph, method: str, dim: int, seed: int, tell: Report) -> Vectors:
+    if method == "random":
+        tell(1, 1)
+        return _random_rows(graph.num_nodes, method, dim, seed)
+    if method == "line":
+        return _by_links(graph, dim, seed, tell)
+    return _by_walks(graph, method, dim, seed, tell)
+
+
+def _random_rows(num_nodes: int, method: str, dim: int, seed: int) -> Vectors:
+    """Give the rows that a method begins with, (N, dim)."""
+    if method == "line":
+        halves = (("first", dim // 2), ("second", dim - dim // 2))
+        return np.concatenate([start_table(num_nodes, width, seed, f"line {order}") for order, width in halves], axis=1)
+    if method != "random":
+        return start_table(num_nodes, dim, seed, method)
+    rows = np.empty((num_nodes, dim), np.float32)
+    static.normal_rows(stream(seed, "initialise/random"), dim**-0.5, rows)
     return rows
 
 

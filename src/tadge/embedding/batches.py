@@ -84,7 +84,7 @@ def pack_batch(
         sequences: all walks.
         windows: (n, S) the walks of each window.
         num_nodes: N; the table has two more rows: the end of a sequence, the unknown node.
-        negatives: how many nodes to draw as negatives; -1 for all there are.
+        negatives: how many nodes to draw as negatives; -1 for all that can be drawn.
         drawn_from: (n,) nodes to draw from; all of them by default.
         hidden: fraction of the places that show the unknown node.
         rng: what to draw with; not needed where nothing is drawn.
@@ -116,7 +116,8 @@ def _others(
 ) -> Ints:
     """Draw nodes that are not in the batch."""
     if negatives < 0:
-        return np.setdiff1d(np.arange(num_nodes), present, assume_unique=True)
+        everyone = np.arange(num_nodes) if drawn_from is None else drawn_from
+        return np.setdiff1d(everyone, present, assume_unique=True)
     if negatives == 0 or rng is None:
         return np.empty(0, np.int64)
     size = num_nodes if drawn_from is None else drawn_from.size

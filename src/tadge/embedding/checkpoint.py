@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import asdict
 from os import PathLike
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from tadge.embedding.epoch_metrics import EpochMetrics
 from tadge.embedding.loop import Position, Trainer
 from tadge.errors import InputError
-from tadge.storage.folder import read_folder, write_folder
+from tadge.storage.estimator_folder import check_about
+from tadge.storage.folder import has_folder, read_folder, read_meta, write_folder
+from tadge.storage.replacement import CHECKPOINT, VECTORS
 
-CHECKPOINT = "checkpoint"
 Run = tuple[dict[str, dict[str, Tensor]], dict[str, Any]]  # the parts and the rest of a run on disk
+FINISHED = ("done", "early")  # reasons to stop, after which there is nothing left to do
+STOPPED, PRECISIONS = (*FINISHED, "budget", "interrupted", "trouble"), ("float32", "bfloat16")
 MOMENTS = ("step", "exp_avg", "exp_avg_sq")
+PLAIN = ("epoch", "step", "total", "since", "best_epoch", "seconds", "history", "lengthened")  # of a position, as JSON
 
 
 def write_checkpoint(folder: str | PathLike[str], trainer: Trainer, about: dict[str, Any]) -> None:
@@ -36,7 +42,7 @@ def write_checkpoint(folder: str | PathLike[str], trainer: Trainer, about: dict[
         "table": trainer.table.tensors(),
         "best": trainer.best,
     }
-    where = {name: getattr(position, name) for name in ("epoch", "step", "total", "best_epoch", "seconds", "history")}
+    where = {name: getattr(position, name) for name in PLAIN}
     where["best"] = None if math.isinf(position.best) else position.best
     where["metrics"] = position.metrics.state()
     write_folder(folder, CHECKPOINT, parts, {"about": about, "precision": trainer.precision, "position": where})
@@ -67,25 +73,95 @@ class Saver:
         self.last = time.monotonic()
 
 
+def unfinished_words(stopped: str, done: int, planned: int) -> str:
+    """Say what the answers of a TADGE are whose training was stopped after so many epochs of those planned."""
+    how = {"interrupted": "was interrupted", "budget": "was out of time"}.get(stopped, "ended in trouble")
+    when, what = f"after {done} of {planned} epochs", "are the best until then"
+    if not done:
+        when, what = "in its first epoch", "hold nothing of when things happened"
+    return f"the training of this TADGE {how} {when}: its vectors {what}; resume the fit to go on"
+
+
+def about_model(meta: dict[str, Any]) -> dict[str, Any]:
+    """Say what the run was that made a model, as a TADGE says it of a run."""
+    about = {name: meta[name] for name in ("walks", "network", "train", "seed")}
+    return about | {"graph": meta["fingerprint"], "given walks": meta.get("given walks")}
+
+
+def read_run(folder: str | PathLike[str], about: dict[str, Any], *, check_only: bool = False) -> Run | None:
+    """Read the run of a folder that one of these options goes on with: None where it begins anew.
+
+    Args:
+        folder: where it is.
+        about: what the run is to be.
+        check_only: complain where what is there is of another run, and read nothing of it.
+    """
+    if has_folder(folder, CHECKPOINT):
+        if check_only:
+            check_same_run(read_meta(folder, CHECKPOINT)["about"], about, folder)
+            return None
+        return read_checkpoint(folder, about)
+    if not has_folder(folder, VECTORS):
+        return None
+    meta = read_meta(folder, VECTORS)
+    if meta["stopped"] not in FINISHED:
+        return None
+    old = about_model(meta)
+    check_same_run(old, about, folder)
+    if check_only or not is_longer(old, about):
+        return None
+    return run_of_model(*read_folder(folder, VECTORS), old)
+
+
 def read_checkpoint(folder: str | PathLike[str], about: dict[str, Any]) -> Run:
-    """Read a run; complain where it is of other options, another seed or other data."""
+    """Read a run; complain where it is of other options, another seed or other data; more epochs are allowed."""
     parts, meta = read_folder(folder, CHECKPOINT)
-    check_about(meta["about"], about, folder)
+    check_same_run(meta["about"], about, folder)
     return parts, meta
 
 
-def check_about(old: dict[str, Any], new: dict[str, Any], folder: str | PathLike[str]) -> None:
-    """Complain where a run or model in a folder is of other options, another seed or other data."""
-    for name, value in new.items():
-        if old.get(name) != value:
-            expected, found = _differing(old.get(name), value)
-            cure = "say the same options, or start anew in another folder"
-            what = f"what is in this folder has another {name}"
-            raise InputError(what, expected=expected, found=found, cure=cure, where=str(folder))
+def run_of_model(parts: dict[str, dict[str, Tensor]], meta: dict[str, Any], about: dict[str, Any]) -> Run:
+    """Give a run that goes on from a model that is done: from its best state, with moments that begin anew.
+
+    Args:
+        parts: of the model's folder.
+        meta: of the model's folder.
+        about: what the run was that made it.
+    """
+    values, history = parts["table"]["values"], meta["history"]
+    table = {"values": values, "first": torch.zeros_like(values), "second": torch.zeros_like(values)}
+    best = min(figures.get("held_out", figures)["loss"] for figures in history)
+    position = asdict(Position(epoch=len(history), best=best, best_epoch=len(history), history=history, total=-1))
+    position |= {"metrics": EpochMetrics().state(), "lengthened": meta.get("lengthened", [])}
+    weights = parts["weights"]
+    run = {"weights": weights, "moments": {}, "table": table, "best": weights | {"table": values}}
+    return run, {"about": about, "precision": meta["precision"], "position": position}
+
+
+def check_same_run(old: dict[str, Any], new: dict[str, Any], folder: str | PathLike[str]) -> None:
+    """Complain where what is in a folder is of another run; one that is to be longer is the same."""
+    if is_longer(old, new):
+        new = new | {"train": new["train"] | {"epochs": old["train"]["epochs"]}}
+    check_about(old, new, folder)
+
+
+def is_longer(old: dict[str, Any], new: dict[str, Any]) -> bool:
+    """Tell whether a run is to have more epochs than it was begun with."""
+    return bool(new.get("train", {}).get("epochs", 0) > old.get("train", {}).get("epochs", math.inf))
+
+
+def check_outcome(meta: dict[str, Any]) -> None:
+    """Refuse what a folder says of a training that no training says."""
+    history, stopped, precision = meta["history"], meta["stopped"], meta["precision"]
+    if not (isinstance(history, list) and all(isinstance(epoch, dict) for epoch in history)):
+        raise InputError("not the figures of epochs", found=repr(history)[:80], where="history")
+    for name, value, known in (("stopped", stopped, STOPPED), ("precision", precision, PRECISIONS)):
+        if value not in known:
+            raise InputError(f"unknown {name}", expected=" or ".join(known), found=repr(value)[:80], where=name)
 
 
 def restore(trainer: Trainer, parts: dict[str, dict[str, Tensor]], meta: dict[str, Any]) -> None:
-    """Bring a new trainer to where the run was."""
+    """Bring a new trainer to where the run was; one that is to be longer waits anew for a smaller loss."""
     trainer.tasks.load_state_dict(parts["weights"])
     for name, tensor in trainer.table.tensors().items():
         tensor.copy_(parts["table"][name])
@@ -98,13 +174,11 @@ def restore(trainer: Trainer, parts: dict[str, dict[str, Tensor]], meta: dict[st
     metrics = EpochMetrics()
     metrics.restore(where.pop("metrics"))
     best = where.pop("best")
-    trainer.position = Position(**where, best=math.inf if best is None else best, metrics=metrics)
+    position = Position(**where, best=math.inf if best is None else best, metrics=metrics)
+    trainer.position = position
     trainer.resume()
-
-
-def _differing(old: Any, new: Any) -> tuple[str, str]:
-    """Name what differs between two values, of options field by field."""
-    if isinstance(old, dict) and isinstance(new, dict):
-        names = [name for name in new if old.get(name) != new[name]]
-        return tuple(", ".join(f"{name} = {each.get(name)!r}" for name in names) for each in (old, new))  # type: ignore[return-value]
-    return repr(old), repr(new)
+    if position.total < 0:  # it goes on from a model
+        position.total = position.since = position.epoch * len(trainer.batches)
+    planned = meta["about"].get("train", {}).get("epochs", trainer.config.epochs)
+    if planned < trainer.config.epochs:
+        position.lengthened, position.best_epoch = [*position.lengthened, planned], position.epoch

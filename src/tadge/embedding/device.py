@@ -1,35 +1,20 @@
-"""Where the network runs, and in which precision: the faster one here, found by trying."""
+"""Where the network runs, and in which precision: the same on every machine of a kind."""
 
 from __future__ import annotations
-
-import time
 
 import torch
 
 from tadge.errors import ConfigError
+from tadge.machine import processor_flags
 
-TRIES = 3
-TRIED_ROWS, TRIED_WIDTH = 256, 512  # of the matrices that are tried
-CLEARLY = 1.2  # bfloat16 must be this much faster: not everything in a step is a matrix product
+BFLOAT16_FLAGS = {"avx512_bf16", "amx_bf16", "bf16"}  # of processors that multiply bfloat16 themselves
 
 
 def faster_precision(device: torch.device) -> str:
-    """Run the matrix products of a layer, forward and backward, in float32 and in bfloat16, and name the faster one."""
-    seconds = {dtype: _products(device, dtype) for dtype in (torch.float32, torch.bfloat16)}
-    return "bfloat16" if seconds[torch.bfloat16] * CLEARLY < seconds[torch.float32] else "float32"
-
-
-def _products(device: torch.device, dtype: torch.dtype) -> float:
-    rows = torch.ones(TRIED_ROWS, TRIED_WIDTH, dtype=dtype, device=device)
-    weight = torch.ones(TRIED_WIDTH, TRIED_WIDTH, dtype=dtype, device=device)
-    best = float("inf")
-    for _ in range(TRIES):
-        began = time.perf_counter()
-        out = torch.nn.functional.linear(rows, weight)
-        out @ weight
-        float((out.T @ rows)[0, 0])  # waits for the device
-        best = min(best, time.perf_counter() - began)
-    return best
+    """Name bfloat16 where the device multiplies it itself, else float32; no clock decides, so it never changes."""
+    if device.type == "cuda":
+        return "bfloat16" if torch.cuda.is_bf16_supported(including_emulation=False) else "float32"
+    return "bfloat16" if device.type == "cpu" and processor_flags() & BFLOAT16_FLAGS else "float32"
 
 
 def find_device(name: str | None) -> torch.device:

@@ -26,6 +26,7 @@ from tadge.embedding.epoch_metrics import EpochMetrics
 from tadge.embedding.source import WalkSource
 from tadge.embedding.table import BETAS, EPSILON, EmbeddingTable
 from tadge.errors import TrainingError
+from tadge.graph.views import seen_nodes
 from tadge.machine import peak_memory_mb
 from tadge.network.training_model import LOSSES, Batch, LossOutput, TrainingModel, loss_weights
 from tadge.seeding import stream
@@ -41,21 +42,25 @@ class Position:
         epoch: epochs done.
         step: steps done in this epoch.
         total: steps done in all.
+        since: steps that had been done when the moments of the gradients began; 0 but for a model that is trained on.
         best: the smallest loss on the held-out walks so far (on the training walks where none are held out).
         best_epoch: epochs done when it was had.
         seconds: time spent on this epoch so far.
         metrics: what this epoch came to so far.
         history: figures of every epoch done.
+        lengthened: the epochs that the run was planned for before it was given more, each time.
     """
 
     epoch: int = 0
     step: int = 0
     total: int = 0
+    since: int = 0
     best: float = math.inf
     best_epoch: int = 0
     seconds: float = 0.0
     metrics: EpochMetrics = field(default_factory=EpochMetrics)
     history: list[dict[str, Any]] = field(default_factory=list)
+    lengthened: list[int] = field(default_factory=list)
 
 
 class Trainer:
@@ -83,7 +88,7 @@ class Trainer:
         self.device, self.precision = table.values.device, precision
         self.optimiser = torch.optim.Adam(tasks.parameters(), lr=config.lr, betas=BETAS, eps=EPSILON, fused=True)
         self.weights = torch.tensor([*loss_weights(config.weights).values()], device=self.device)
-        self.drawn_from = np.flatnonzero(source.graph.degree > 0)
+        self.drawn_from = seen_nodes(source.graph)
         self.position = Position()
         self.best = self._copy()
         self.planned = -1  # the epoch that the batches are of
@@ -91,20 +96,26 @@ class Trainer:
 
     # -- a run --------------------------------------------------------------------------------------------------------
 
-    def run(self, report: Callable[[Trainer], None], save: Callable[[Trainer], None]) -> str:
+    def run(
+        self, report: Callable[[Trainer], None], save: Callable[[Trainer], None], deadline: float | None = None
+    ) -> str:
         """Train until all epochs are done, the held-out loss has stopped falling, or Ctrl-C; the best state stays.
 
         Args:
             report: called after every step.
             save: called after every step, between steps.
+            deadline: on the clock of `time.monotonic`; no step begins after it.
 
         Returns:
-            Why it stopped: "done", "early" or "interrupted".
+            Why it stopped: "done", "early", "budget" or "interrupted".
         """
         reason = "done"
         with torch.random.fork_rng(devices=[self.device] if self.device.type == "cuda" else []):
             try:
                 while not self.finished:
+                    if deadline is not None and time.monotonic() >= deadline:
+                        reason = "budget"
+                        break
                     with defer_sigint():
                         self._next_step()
                     report(self)
@@ -154,11 +165,11 @@ class Trainer:
         position, began = self.position, time.perf_counter()
         position.epoch += 1
         figures: dict[str, Any] = {"epoch": position.epoch, "loss": 0.0, **position.metrics.figures()}
-        figures["loss"] = self._joint(figures)
+        figures["loss"] = self.joint_loss(figures)
         judged = figures["loss"]
         if len(self.source.held_out):
             held_out = self.validate(self.source.held_out).figures()
-            judged = self._joint(held_out)
+            judged = self.joint_loss(held_out)
             figures["held_out"] = {"loss": judged, **held_out}
         if judged < position.best:
             position.best, position.best_epoch, self.best = judged, position.epoch, self._copy()
@@ -168,6 +179,14 @@ class Trainer:
         figures |= {"walks_per_second": walks / position.seconds, "peak_memory_mb": peak_memory_mb()}
         position.history.append(figures)
         position.step, position.seconds, position.metrics = 0, 0.0, EpochMetrics()
+
+    def judge_part(self) -> None:
+        """Make the present state, amid an epoch, the one to keep where it is better than the best."""
+        if self.position.step:
+            held_out = self.source.held_out
+            part = (self.validate(held_out) if len(held_out) else self.position.metrics).figures()
+            if self.joint_loss(part) < self.position.best:
+                self.best = self._copy()
 
     # -- a step -------------------------------------------------------------------------------------------------------
 
@@ -186,7 +205,7 @@ class Trainer:
         self.optimiser.step()
         self.optimiser.zero_grad(set_to_none=True)
         assert vectors.grad is not None
-        self.table.update(batch.rows, vectors.grad, lr, self.position.total + 1)
+        self.table.update(batch.rows, vectors.grad, lr, self.position.total - self.position.since + 1)
         return outcome
 
     def _forward(self, batch: Batch, vectors: Tensor) -> LossOutput:
@@ -219,9 +238,9 @@ class Trainer:
 
     def _epoch_plan(self, epoch: int) -> tuple[Sequences, list[Ints]]:
         sequences = self.source.epoch(epoch)
-        starts = window_starts(len(sequences), self.config.window, self.config.window_step)
+        starts = window_starts(len(sequences), self.source.window, self.source.step)
         rng = np.random.default_rng([int(stream(self.seed, "windows")), epoch])
-        return sequences, batch_windows(rng.permutation(starts), self.config.window, self.config.batch_size)
+        return sequences, batch_windows(rng.permutation(starts), self.source.window, self.config.batch_size)
 
     def _pack(self, sequences: Sequences, windows: Ints, rng: np.random.Generator, hidden: float) -> Batch:
         return pack_batch(
@@ -240,14 +259,16 @@ class Trainer:
         """Compute losses and scores of walks without learning from them."""
         self.tasks.eval()
         metrics = EpochMetrics(self.source.graph.num_nodes)
-        starts = window_starts(len(sequences), self.config.window, self.config.window)
-        for number, windows in enumerate(batch_windows(starts, self.config.window, self.config.batch_size)):
+        window = self.source.window
+        starts = window_starts(len(sequences), window, window)
+        for number, windows in enumerate(batch_windows(starts, window, self.config.batch_size)):
             rng = np.random.default_rng([int(stream(self.seed, "judge")), number])
             batch = self._pack(sequences, windows, rng, 0.0)
             metrics.add(batch, self._forward(batch, self.table.values[batch.rows]))
         return metrics
 
-    def _joint(self, figures: dict[str, float]) -> float:
+    def joint_loss(self, figures: dict[str, float]) -> float:
+        """Add up the losses among figures, each with its weight."""
         return sum(weight * figures[f"{name}_loss"] for name, weight in loss_weights(self.config.weights).items())
 
     # -- states -------------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -12,8 +13,9 @@ import numpy as np
 from sklearn.base import clone
 
 from tadge.baselines import BASELINES, make
+from tadge.baselines.base import is_there
 from tadge.baselines.within import WithinRule
-from tadge.errors import ConfigError, InputError
+from tadge.errors import ConfigError, InputError, TadgeWarning
 from tadge.evaluation.config import Setting
 from tadge.evaluation.result import SHUFFLED, Result
 from tadge.graph.graph import TemporalGraph
@@ -80,10 +82,11 @@ class Competitor:
                 options["events"] = walks.events[walks.events >= 0]
         if isinstance(method, Estimator):
             options["progress"] = setting.bars.asked
-            if folder is None:
-                method.fit(view, **options)
-            else:
-                method.fit_folder(view, folder, resume=True, **options)
+            with warnings.catch_warnings(action="ignore", category=TadgeWarning):  # rules are in the table themselves
+                if folder is None:
+                    method.fit(view, **options)
+                else:
+                    method.fit_folder(view, folder, resume=True, **options)
             if getattr(method, "stopped_", None) == "interrupted":
                 raise KeyboardInterrupt
         elif supports(method, "fit"):
@@ -116,10 +119,12 @@ def competitors(
         asks_within: whether anybody is asked within which time links come; else baselines that answer nothing but that
             are among those listed only where they are named.
     """
-    every = [name for name, baseline in BASELINES.items() if asks_within or not issubclass(baseline, WithinRule)]
+    asked = {name: one for name, one in BASELINES.items() if asks_within or not issubclass(one, WithinRule)}
+    every = [name for name, baseline in asked.items() if is_there(baseline)]
     chosen = every if baselines is None else [baselines] if isinstance(baselines, str) else baselines
     listed = [*map(_model, models), *(_baseline(baseline, seed) for baseline in chosen)]
-    notes = []
+    missing = [name for name in asked if name not in every] if baselines is None else []
+    notes = [f"{name} is left out: it needs {BASELINES[name].needs}, which is not installed" for name in missing]
     for model in models if control else ():
         if isinstance(model, Estimator):
             listed.append(_control(model))
@@ -195,7 +200,8 @@ def shuffle_times(graph: TemporalGraph, seed: int) -> TemporalGraph:
     rng = np.random.default_rng(int(stream(seed, "shuffled times")))
     time = rng.permutation(graph.time)
     columns = graph.src, graph.dst, graph.ids, graph.num_sources, time, graph.weight
-    return TemporalGraph.from_numbers(*columns, clock=graph.clock, directed=graph.directed, tov=graph.tov_rule)
+    kind = graph.clock, graph.directed, graph.tov_rule
+    return TemporalGraph.from_numbers(*columns, clock=kind[0], directed=kind[1], tov=kind[2], types=graph.types)
 
 
 def short_hash(text: str) -> str:

@@ -22,7 +22,7 @@ from tadge.evaluation.metrics import (
 
 Measured = Mapping[str, tuple[ColumnStatistic, npt.NDArray[Any]]]  # by metric; (n,) or (n, c): question by question
 Figure = dict[str, float]  # value, low, high
-ERRORS = ("rmse", "mae", "median", "brier", "gap")  # metrics that begin so are errors: the smaller, the better
+ERRORS = ("rmse", "mae", "median", "brier", "gap", "pinball")  # metrics that begin so: the smaller, the better
 WANTED = {"coverage 80": 0.8, "coverage 95": 0.95}  # fractions that should be what they are called
 PROBABILITIES = ("brier", "gap", "said", "true")  # metrics of probabilities, which are often small
 NEITHER = ("said", "true", "links said", "links true")  # metrics of which neither more nor less is better

@@ -7,11 +7,12 @@ from os import PathLike
 from typing import Any
 
 from tadge.config import ForecastConfig, NetworkConfig, TrainConfig, WalkConfig
-from tadge.embedding.estimator import TADGE, VECTORS
+from tadge.embedding.estimator import TADGE
 from tadge.errors import ConfigError, InputError
-from tadge.forecasting.estimator import FORECASTER, Forecaster
+from tadge.forecasting.estimator import Forecaster
 from tadge.protocols import Answerer
-from tadge.storage.folder import has_folder
+from tadge.storage.estimator_folder import has_estimator, model_folder
+from tadge.storage.replacement import FORECASTER, VECTORS
 
 NETWORK_CONFIGS = {WalkConfig: "walk_config", NetworkConfig: "network_config", TrainConfig: "train_config"}
 
@@ -22,9 +23,10 @@ def default_models(seed: int) -> list[Answerer]:
 
 
 def load_models(folder: str | PathLike[str], *, device: str | None = None) -> list[Answerer]:
-    """Read whichever fitted estimators a folder holds: a Forecaster, a TADGE, or both."""
-    models: list[Answerer] = [Forecaster.load(folder)] if has_folder(folder, FORECASTER) else []
-    if not models or has_folder(folder, VECTORS):
+    """Read whichever fitted estimators a folder, or that of a run, holds: a Forecaster, a TADGE, or both."""
+    folder = model_folder(folder)
+    models: list[Answerer] = [Forecaster.load(folder)] if has_estimator(folder, FORECASTER) else []
+    if not models or has_estimator(folder, VECTORS):
         models.append(TADGE.load(folder, device=device))
     return models
 

@@ -6,6 +6,7 @@ does not read walks is asked about pairs of nodes: links as of the end of traini
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +18,7 @@ from tadge.arrays import Days, Ints, NodeNumbers, Vectors
 from tadge.config import WalkConfig
 from tadge.errors import InputError
 from tadge.evaluation.classes import ClassQuestions, classify, measure_classes
-from tadge.evaluation.competitors import Answers, Competitor, ask_all, competitors
+from tadge.evaluation.competitors import Answers, Competitor, ask_all, competitors, short_hash
 from tadge.evaluation.config import TASKS, Setting
 from tadge.evaluation.edges import (
     Edges,
@@ -167,7 +168,8 @@ def _fit(competitor: Competitor, plan: PaperPlan) -> Answerer:
         shuffled = competitor.view(plan.split.train_graph, setting.seed)
         competitor = replace(competitor, learns_from=shuffled, shuffled=False)
         walks = sample_walks(shuffled, replace(plan.learn.config, num_walks=len(plan.learn)), setting.seed)
-    return competitor.fit(plan.split.train_graph, setting, folder and folder / competitor.slug, walks)
+    place = folder and folder / f"{competitor.slug}-model-{short_hash(json.dumps(competitor.about))}"
+    return competitor.fit(plan.split.train_graph, setting, place, walks)
 
 
 def _refitted(competitor: Competitor, method: Answerer, plan: PaperPlan) -> Answerer:

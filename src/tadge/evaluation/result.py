@@ -36,8 +36,8 @@ class Result:
         protocol: "forecast" or "paper".
         tasks: of each task `main`, the metric that methods are compared by; `shown`, the metrics that tables show;
             `questions`, how many were asked; and `targets`, about how many targets, where those of one target are
-            drawn together for intervals. Metrics that begin with rmse, mae, median, brier or gap are errors. Of
-            probabilities also `reliability`, by method: ten groups of questions in order of what was said, each with
+            drawn together for intervals. Metrics that begin with rmse, mae, median, brier, gap or pinball are errors.
+            Of probabilities also `reliability`, by method: ten groups of questions in order of what was said, each with
             its mean, the fraction that came true and its size; of `when` also `slices`, the coverage in ten parts of
             the test period. Of several seeds or periods these two are those of the first.
         methods: method, task, metric: `value`, `low` and `high`.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
-from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,11 @@ from tadge.machine import peak_memory_mb
 from tadge.progress import Bars
 from tadge.protocols import Answerer, name_of
 from tadge.seeding import check_seed
+from tadge.storage.folder import one_writer
+from tadge.storage.replacement import begin_results, end_results
+from tadge.version import code_version
 
+_log = logging.getLogger(__name__)
 DEFAULT_EVALUATION = EvaluationConfig()
 
 
@@ -63,12 +67,12 @@ def evaluate(
     judged = models_of(models, check_seed(seed))
     record = record_of(judged, methods, config, numbers, seed)
     place = None if folder is None else Path(folder)
-    setting = Setting(graph, config, seed, numbers, place, Bars(progress, lines=True))
+    setting = Setting(graph, config, seed, numbers, place, Bars(progress, log=_log, lines=True))
     judge = judge_as_in_paper if config.protocol == "paper" else judge_origins
     result = judge(judged, methods, setting)
     result.data = {"name": config.name, "fingerprint": graph.fingerprint}
     result.data |= {"nodes": graph.num_nodes, "events": graph.num_events}
-    result.config, result.seeds, result.version = record, [seed], version("tadge")
+    result.config, result.seeds, result.version = record, [seed], code_version()
     spent = sum(sum(parts.values()) for parts in result.times.values())  # before a stop, too
     result.seconds = max(time.perf_counter() - began, spent)
     result.peak_memory_mb = max(result.peak_memory_mb, peak_memory_mb())
@@ -113,6 +117,7 @@ def evaluate_seeds(
     *,
     name: str,
     resume: bool = False,
+    force: bool = False,
     say: Callable[[str], None] = lambda line: None,
     **options: Any,
 ) -> list[Result]:
@@ -127,26 +132,37 @@ def evaluate_seeds(
             and finished parts are kept in folders beside them.
         name: of the data.
         resume: take what is in the folder, of the same options and data, and go on from there.
+        force: begin anew; results that are there stay as they are until all new ones are there.
         say: is told what is done.
         options: further arguments of `evaluate`.
 
     Returns:
         The combined result of each protocol.
     """
-    folder = Path(out)
-    if folder.exists() and not folder.is_dir():
-        raise InputError("this is not a folder", expected="a folder for results", where=str(out))
-    runs = [(protocol, seed) for protocol in protocols for seed in range(seeds)]
-    places = {(protocol, seed): folder / f"{name}-{protocol}-seed{seed}.json" for protocol, seed in runs}
-    if not resume:
-        kept = [str(path) for place in places.values() for path in (place, place.with_suffix("")) if path.exists()]
-        if kept:
-            cure = "say resume=True to go on with it, or name another folder"
-            raise InputError("there is an evaluation in this folder", cure=cure, where=kept[0])
+    names = [f"{name}-{protocol}-seed{seed}" for protocol in protocols for seed in range(seeds)]
+    with one_writer(out):
+        folder = begin_results(out, names, resume=resume, force=force)
+        combined = _evaluate_into(folder, make, graph, protocols, seeds, name=name, say=say, **options)
+        end_results(out)
+    return combined
+
+
+def _evaluate_into(
+    folder: Path,
+    make: Callable[[int], Any],
+    graph: TemporalGraph,
+    protocols: Sequence[str],
+    seeds: int,
+    *,
+    name: str,
+    say: Callable[[str], None],
+    control: bool = True,
+    **options: Any,
+) -> list[Result]:
+    """Evaluate every seed that has no result in a folder yet; arguments as `evaluate_seeds`."""
     results: dict[str, list[Result]] = {protocol: [] for protocol in protocols}
-    control = options.pop("control", True)
-    for (protocol, seed), place in places.items():
-        models = make(seed)
+    for protocol, seed in [(protocol, seed) for protocol in protocols for seed in range(seeds)]:
+        place, models = folder / f"{name}-{protocol}-seed{seed}.json", make(seed)
         chosen = options | {"protocol": protocol, "seed": seed, "control": control and seed == 0}
         if place.exists():
             result = _kept(place, models, graph, **chosen)

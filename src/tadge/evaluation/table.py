@@ -12,6 +12,7 @@ from rich.text import Text
 from tadge.evaluation.figures import Figure, label, number
 
 WIDE = 180  # columns of the plain text
+Grid = tuple[str, list[str], list[list[str]]]  # of a table: title, head, rows
 KINDS_IN_WORDS = {
     "repeat": "repeat what src had done",
     "answer": "answer dst",
@@ -30,6 +31,7 @@ class Tabular(Protocol):
     protocol: str
     tasks: dict[str, dict[str, Any]]
     methods: dict[str, dict[str, dict[str, Figure]]]
+    kinds: dict[str, str]
     notes: list[str]
     data: dict[str, Any]
     config: dict[str, Any]
@@ -60,7 +62,8 @@ def as_tables(result: Tabular, bold: bool = True) -> RenderableType:
     """
     parts: list[RenderableType] = [Text(_head(result)), Text()]
     for task in result.tasks:
-        parts += [_table(result, task, bold), *map(Text, result.sentences(task)), Text()]
+        parts += [_table(result, task, bold), *map(Text, result.sentences(task))]
+        parts += [_plain_table(*grid) for grid in grids_of(result, task)] + [Text()]
     return Group(*parts, *(Text(f"note: {note}") for note in result.notes), Text(_foot(result, bold)))
 
 
@@ -109,6 +112,32 @@ def spread_over(result: Tabular) -> str:
     return " and ".join(f"{count} {name}" for name, count in runs.items() if count > 1)
 
 
+def grids_of(result: Tabular, task: str) -> list[Grid]:
+    """List what else a task shows, in ten parts: title, head and rows of each table.
+
+    Of probabilities what was said and what came true, of each model; of times the coverage along the test period.
+    """
+    about, grids = result.tasks[task], []
+    for name, groups in about.get("reliability", {}).items():
+        if result.kinds[name] == "model" and groups:
+            title = f"{task}: what {name} said and what came true, in ten equal groups"
+            head = ["", *(str(place) for place in range(1, len(groups) + 1))]
+            rows = [[key, *(number(group[key], key) for group in groups)] for key in ("said", "true")]
+            grids.append((title, head, rows))
+    slices = about.get("slices", {})
+    if slices:
+        parts = next(iter(slices.values()))
+        title = f"{task}: coverage 80 in ten equal slices of the test period; below it, how many links came in each"
+        head = ["method", *(str(place) for place in range(1, len(parts) + 1))]
+        rows = [[name, *(_fraction(part["coverage 80"]) for part in slices[name])] for name in slices]
+        grids.append((title, head, [*rows, ["links", *(f"{part['links']:,}" for part in parts)]]))
+    return grids
+
+
+def _fraction(value: float | None) -> str:
+    return "-" if value is None else number(value)
+
+
 def asked(about: dict[str, Any]) -> str:
     """Say how many questions a task has, and of what kinds."""
     kinds = ", ".join(f"{about[kind]:,} {KINDS_IN_WORDS[kind]}" for kind in KINDS_IN_WORDS if about.get(kind))
@@ -139,6 +168,15 @@ def _table(result: Tabular, task: str, bold: bool) -> Table:
             _cell(figures.get(metric), metric, metric == about["main"], name in best[metric], bold) for metric in shown
         ]
         table.add_row(Text(name), *cells)
+    return table
+
+
+def _plain_table(title: str, head: list[str], rows: list[list[str]]) -> Table:
+    table = Table(title=title, title_justify="left")
+    for place, name in enumerate(head):
+        table.add_column(name, justify="right" if place else "left")
+    for row in rows:
+        table.add_row(*map(Text, row))
     return table
 
 

@@ -28,7 +28,7 @@ from tadge.evaluation.within_figures import (
 )
 from tadge.evaluation.within_questions import WithinQuestions, in_words
 from tadge.graph.graph import TemporalGraph
-from tadge.protocols import PredictsWithin, RanksTargets, name_of
+from tadge.protocols import PredictsWithin, RanksTargets, name_of, ranking_of
 
 FIRST_TARGETS = 10  # of each event, whose probabilities are asked for
 AT_ONCE = 64  # links whose times are asked about together: each with those of all others, of which one counts
@@ -91,9 +91,8 @@ def ask_first_targets(
     true = np.zeros(said.shape, bool)
     for place, event in enumerate(questions.ranked.tolist()):
         with _no_warnings():
-            ranked = method.rank(
-                NodeNumbers(graph.src[event]), k=FIRST_TARGETS, before=float(graph.time[event]), graph=graph
-            )
+            moment, source = float(graph.time[event]), NodeNumbers(graph.src[event])
+            ranked = ranking_of(method.rank(source, k=FIRST_TARGETS, before=moment, graph=graph))
         probabilities = [probability for _, probability in ranked]
         what = f"the probabilities of targets of {name_of(method)}"
         said[place, : len(ranked)] = checked(probabilities, (len(ranked),), what, _no_probability)

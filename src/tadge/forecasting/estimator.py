@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
+import warnings
 from dataclasses import asdict, replace
 from os import PathLike
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -11,38 +14,42 @@ import torch
 
 from tadge.arrays import Days, Ints, Report, Vectors
 from tadge.config import TOP, ForecastConfig
-from tadge.errors import InputError
+from tadge.errors import InputError, TadgeWarning
 from tadge.features.columns import LINK_COLUMNS, TOE_COLUMNS, columns_left_out
 from tadge.features.link_columns import link_columns
 from tadge.features.tables import Scales, tables_of
 from tadge.features.toe_columns import toe_columns
 from tadge.forecasting.ask_curves import aligned, cuts
+from tadge.forecasting.insights import Insights
 from tadge.forecasting.learn import learn_laws, learn_links, learn_toe
-from tadge.forecasting.learn_curves import learn_curves
+from tadge.forecasting.learn_curves import half_of, learn_curves
 from tadge.forecasting.learned import Learned, from_tensors, to_tensors
 from tadge.forecasting.link_scorer import LinkScorer
 from tadge.forecasting.rank_calibration import RankCalibration, calibrate_ranking
+from tadge.forecasting.rules import RuleCheck, check_rules
+from tadge.forecasting.side_by_side import side_by_side
 from tadge.forecasting.surprise import usual_surprise
-from tadge.forecasting.timed_answers import TimedAnswers
 from tadge.forecasting.toe_laws import ToeLaws
 from tadge.forecasting.trees import Trees
 from tadge.forecasting.waits import targets_of
 from tadge.graph.graph import TemporalGraph
-from tadge.graph.inputs import check_kind, moments_of, one_node
+from tadge.graph.inputs import NodeIds, check_kind, moments_of, node_numbers
 from tadge.graph.past import past_of
+from tadge.io.frames import data_frame
 from tadge.progress import Bars
 from tadge.protocols import Statistic
 from tadge.seeding import check_seed
-from tadge.storage.estimator_folder import estimator_parts, write_estimator
+from tadge.storage.estimator_folder import check_about, estimator_parts, write_estimator
 from tadge.storage.folder import has_folder, one_writer
+from tadge.storage.replacement import FORECASTER, begin_run, end_run, give_up_run
 from tadge.units import Moment
 from tadge.validation import latest_from
 
-FORECASTER = "forecaster"  # the kind of its folder
 DEFAULT = ForecastConfig()
+_log = logging.getLogger(__name__)
 
 
-class Forecaster(TimedAnswers):
+class Forecaster(Insights):
     """Forecast links from named columns of what both ends of a pair had done by a moment.
 
     Small networks rank targets and give curves, the probability of a link within any time; boosted trees predict how
@@ -63,6 +70,7 @@ class Forecaster(TimedAnswers):
         curves_: the networks that give curves, and their calibration.
         ranking_: how scores become the probabilities of `rank`.
         horizon_: the longest time, in days, that `within` can be asked about.
+        validation_: how it compares with simple rules, by kind of event, on the latest fifth.
     """
 
     links_: LinkScorer
@@ -71,6 +79,7 @@ class Forecaster(TimedAnswers):
     toe_median_: Trees
     mean_laws_: ToeLaws
     median_laws_: ToeLaws
+    checks_: tuple[RuleCheck, ...]
 
     name = "Forecaster"
 
@@ -93,42 +102,89 @@ class Forecaster(TimedAnswers):
         seed = check_seed(self.seed)
         if not graph.num_events:
             raise InputError("nothing to learn from", expected="a graph with events", found="none", where="graph")
-        scales = Scales.of(graph)
-        with Bars(progress) as bars:
-            with bars.part("who links to whom") as report:
-                links = learn_links(graph, scales, self.config, seed, report)
-            with bars.part("how likely those are") as report:
-                ranking = self._calibrated(graph, scales, seed, report)
-            with bars.part("within which time") as report:
-                curves = learn_curves(graph, scales, self.config, seed, report)
-                curves = replace(curves, usual=usual_surprise(curves, graph, scales, self.config, seed))
+        scales, early = Scales.of(graph), _without_latest(graph)
+        with Bars(progress, log=_log) as bars:
+            with bars.part("who links to whom") as who, bars.part("within which time") as when:
+                (links, ranking, checks), curves = side_by_side(
+                    [
+                        (lambda report: self._learn_who(graph, early, scales, seed, report), who),
+                        (lambda report: learn_curves(graph, early, scales, self.config, seed, report), when),
+                    ]
+                )
             with bars.part("how long edges take"):
+                curves = replace(curves, usual=usual_surprise(curves, graph, scales, self.config, seed))
                 trees = learn_toe(graph, scales, self.config, seed)
                 laws = learn_laws(graph, scales, self.config, seed, trees)
-        self._keep(graph, Learned(scales, links, ranking, curves, *trees, *laws))
+        self._keep(graph, Learned(scales, links, ranking, curves, *trees, *laws, checks))
+        self._warn_of_rules()
         return self
 
-    def _calibrated(self, graph: TemporalGraph, scales: Scales, seed: int, report: Report) -> RankCalibration:
-        """Learn how likely targets are on the latest fifth of the events, from a scorer that knows the others."""
-        begin = latest_from(graph.num_events)
-        early = graph.before(float(graph.time[begin])) if begin < graph.num_events else graph
-        if not 0 < early.num_events < graph.num_events:
-            return RankCalibration()
-        scorer = learn_links(early, scales, self.config, seed, report)
-        return calibrate_ranking(scorer, graph, scales, self.config, seed, early.num_events)
+    def _learn_who(
+        self, graph: TemporalGraph, early: TemporalGraph | None, scales: Scales, seed: int, report: Report
+    ) -> tuple[LinkScorer, RankCalibration, tuple[RuleCheck, ...]]:
+        """Learn to rank targets; on the latest events, from a scorer of the early ones, how likely these are.
+
+        That scorer is compared with simple rules there.
+        """
+        links = learn_links(graph, scales, self.config, seed, half_of(report, 0))
+        if early is None:
+            return links, RankCalibration(), ()
+        scorer = learn_links(early, scales, self.config, seed, half_of(report, 1))
+        asked = scorer, graph, scales, self.config, seed, early.num_events
+        return links, calibrate_ranking(*asked), check_rules(*asked)
+
+    def _warn_of_rules(self) -> None:
+        below = [check.sentence() for check in self.checks_ if check.is_below]
+        if below:
+            words = "on the latest fifth of the events a simple rule has a higher MRR than a model of those before"
+            warnings.warn(f"{words}: {'; '.join(below)}; see validation_", TadgeWarning, stacklevel=3)
+
+    @property
+    def validation_(self) -> Any:
+        """Compare the model with simple rules on the latest fifth of what it was fitted to: a DataFrame.
+
+        A model of the events before is asked. By `kind` of event ("all", "repeat", "answer": a first link back, "first
+        contact") and by whom the true target is ranked `against` ("random" nodes, "former" targets of the source, nodes
+        "alike", whose link would be of the same kind): its `mrr`, the best `rule`, its `rule_mrr`, and a 95% interval
+        of the difference, `low` to `high`. Where `high` is below 0 the rule ranks better.
+        """
+        self._graph()
+        columns = zip(*self.checks_, strict=True) if self.checks_ else ([] for _ in RuleCheck._fields)
+        return data_frame(dict(zip(RuleCheck._fields, map(list, columns), strict=True)))
 
     def fit_folder(
-        self, graph: TemporalGraph, folder: str | PathLike[str], *, resume: bool = False, progress: bool | None = None
+        self,
+        graph: TemporalGraph,
+        folder: str | PathLike[str],
+        *,
+        resume: bool = False,
+        force: bool = False,
+        progress: bool | None = None,
     ) -> Self:
-        """Learn from a graph and save into a folder; with resume, take what is there where it is of the same run."""
-        if resume and has_folder(folder, FORECASTER):
-            kept = type(self).load(folder)
-            if kept.about() == self.about() and kept.graph_.fingerprint == graph.fingerprint:
+        """Learn from a graph and save into a folder; one that holds a Forecaster already is refused.
+
+        Args:
+            graph: what happened.
+            folder: where it goes.
+            resume: take the Forecaster that is there, of the same options, seed and data.
+            force: replace the one that is there. It stays as it is until the new one is whole.
+            progress: as in `fit`.
+        """
+        with one_writer(folder):
+            place = begin_run(folder, (FORECASTER,), resume=resume, force=force)
+            if resume and has_folder(place, FORECASTER):
+                kept = type(self).load(place)
+                about = {"graph": graph.fingerprint}
+                check_about(kept.about() | {"graph": kept.graph_.fingerprint}, self.about() | about, place)
                 self._keep(graph, kept._learned())
                 return self
-        with one_writer(folder):
-            self.fit(graph, progress=progress)
-            self.save(folder)
+            try:
+                self.fit(graph, progress=progress)
+            finally:
+                give_up_run(folder)
+            self.save(place)
+            if place != Path(folder):
+                end_run(folder)
         return self
 
     def _keep(self, graph: TemporalGraph, learned: Learned) -> None:
@@ -138,6 +194,22 @@ class Forecaster(TimedAnswers):
 
     def _learned(self) -> Learned:
         return Learned(*(getattr(self, f"{name}_") for name in Learned._fields))
+
+    def __getstate__(self) -> dict[str, Any]:
+        learned = [f"{name}_" for name in Learned._fields]
+        state = {name: value for name, value in vars(self).items() if name not in learned}
+        if "graph_" in state:
+            state["_arrays"] = {name: tensor.numpy() for name, tensor in to_tensors(self._learned()).items()}
+            state["_checks"] = [list(check) for check in self.checks_]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state = dict(state)
+        arrays, checks = state.pop("_arrays", None), state.pop("_checks", [])
+        self.__dict__.update(state)
+        if arrays is not None:
+            tensors = {name: torch.from_numpy(array.copy()) for name, array in arrays.items()}
+            self._keep(self.graph_, from_tensors(tensors, checks, self.config))
 
     # -- answers ------------------------------------------------------------------------------------------------------
 
@@ -153,44 +225,57 @@ class Forecaster(TimedAnswers):
 
     def rank(
         self,
-        src: Any,
+        src: NodeIds,
         at: Moment | None = None,
         k: int = TOP.default,
         *,
         before: Moment | None = None,
         new: bool = False,
         graph: TemporalGraph | None = None,
-    ) -> list[tuple[Any, float]]:
-        """List the `k` nodes that src is likeliest to link to next, as (id, probability), likeliest first.
+    ) -> Any:
+        """List the `k` nodes that each source is likeliest to link to next: a DataFrame, likeliest first.
 
-        The probabilities suppose that src acts then, and on a node that had joined: over all of these they sum to 1.
-        The source itself is among them only where some node had linked to itself. For how likely a link is within some
-        time, see `next`.
+        The columns are `src`, `target` and `probability`. The probabilities suppose that src acts then, and on a node
+        that had joined: over all of these they sum to 1. The source itself is among them only where some node had
+        linked to itself. For how likely a link is within some time, see `next`.
 
         Args:
-            src: an id.
+            src: ids, or None for all that had acted.
             at: as in `score_links`, one moment.
-            k: how many.
+            k: how many targets of each.
             before: as in `score_links`.
-            new: suppose only that src acts: the last of the list is then (None, probability), for someone who had not
-                joined.
+            new: suppose only that src acts: each source has a last row without a target (None), for someone who had
+                not joined.
             graph: as in `score_links`.
         """
-        graph = self._graph(graph)
-        source = one_node(graph, src, "src", "source")
+        graph, best = self._graph(graph), TOP.check(k)
         moment = float(moments_of(graph, at, 1, before)[0])
         self._warn_stale(graph, moment)
-        targets, best = targets_of(graph, source, moment), TOP.check(k)
-        if not targets.size:
-            return [(None, 1.0)] if new else []
-        scores = self._score(graph, np.full(targets.size, source), targets, np.full(targets.size, moment))
-        joined = bool(past_of(graph).first[source] <= moment)
-        someone_new = self.ranking_.new[0 if joined else 1] if new else 0.0
-        order = np.argsort(-scores, kind="stable")[:best]
-        probability = self.ranking_.probabilities(scores)
-        likely = ((1.0 - someone_new) * probability[order]).tolist()
-        listed = list(zip(graph.ids[targets[order]].tolist(), likely, strict=True))
-        return [*listed, (None, someone_new)] if new else listed
+        sources = self._acting(graph, moment) if src is None else node_numbers(graph, src, "src", "source")
+        parts = [self._ranked(graph, source, moment, best, new) for source in sources.tolist()]
+        targets = [graph.ids[found] for found, _ in parts]
+        if new:
+            targets = [np.array([*listed.tolist(), None], object) for listed in targets]
+        counts = [listed.size for listed in targets]
+        return data_frame(
+            {
+                "src": np.repeat(graph.ids[sources], counts),
+                "target": np.concatenate([graph.ids[:0], *targets]),
+                "probability": np.concatenate([np.empty(0), *(probability for _, probability in parts)]),
+            }
+        )
+
+    def _ranked(self, graph: TemporalGraph, source: int, at: float, k: int, new: bool) -> tuple[Ints, Days]:
+        """Find the k likeliest targets, (k,), and their probabilities, (k,); with `new`, one more of someone new."""
+        targets = targets_of(graph, source, at)
+        joined = bool(past_of(graph).first[source] <= at)
+        someone_new = (self.ranking_.new[0 if joined else 1] if targets.size else 1.0) if new else 0.0
+        likely = np.empty(0)
+        if targets.size:
+            scores = self._score(graph, np.full(targets.size, source), targets, np.full(targets.size, at))
+            order = np.argsort(-scores, kind="stable")[:k]
+            targets, likely = targets[order], (1.0 - someone_new) * self.ranking_.probabilities(scores)[order]
+        return targets, np.append(likely, someone_new) if new else likely
 
     def _predict(self, graph: TemporalGraph, src: Ints, dst: Ints, at: Days, statistic: Statistic) -> Days:
         trees = self.toe_median_ if statistic == "median" else self.toe_mean_
@@ -213,14 +298,25 @@ class Forecaster(TimedAnswers):
         return {"forecast": asdict(self.config), "seed": self.seed}
 
     def save(self, folder: str | PathLike[str]) -> None:
-        """Write the Forecaster into a folder, beside a TADGE where there is one: safetensors and JSON."""
+        """Write the Forecaster into a folder, beside a TADGE where there is one: safetensors and JSON.
+
+        A Forecaster that is there already is replaced, as by any `save` in Python; until the new one is whole it stays.
+        """
         graph = self._graph()
-        write_estimator(folder, FORECASTER, graph, {"learned": to_tensors(self._learned())}, self.about())
+        meta = self.about() | {"validation": [list(check) for check in self.checks_]}
+        write_estimator(folder, FORECASTER, graph, {"learned": to_tensors(self._learned())}, meta)
 
     @classmethod
     def load(cls, folder: str | PathLike[str]) -> Self:
         """Read a Forecaster that `save` wrote; nothing in the folder is executed."""
         with estimator_parts(folder, FORECASTER) as (graph, parts, meta):
             forecaster = cls(ForecastConfig(**meta["forecast"]), check_seed(meta["seed"]))
-            forecaster._keep(graph, from_tensors(parts["learned"], forecaster.config))
+            forecaster._keep(graph, from_tensors(parts["learned"], meta["validation"], forecaster.config))
         return forecaster
+
+
+def _without_latest(graph: TemporalGraph) -> TemporalGraph | None:
+    """Give the graph as it was before its latest fifth, on which is calibrated; None where nothing had happened."""
+    begin = latest_from(graph.num_events)
+    early = graph.before(float(graph.time[begin])) if begin < graph.num_events else graph
+    return early if 0 < early.num_events < graph.num_events else None

@@ -10,7 +10,7 @@ from tadge.arrays import Ints
 from tadge.errors import InputError
 from tadge.graph.graph import TemporalGraph
 from tadge.io.options import ReadOptions
-from tadge.io.readers import read_with_report
+from tadge.io.readers import read_like
 from tadge.units import moment
 
 
@@ -34,11 +34,16 @@ def events_asked(graph: TemporalGraph, events: Any) -> tuple[TemporalGraph, Ints
     if graph.weight is not None:
         added = np.ones(asked.num_events) if asked.weight is None else asked.weight
         weight = np.concatenate([graph.weight, added[later]])
+    types = None
+    if graph.type is not None:
+        names = (each.types.by_name(each.num_events) for each in (graph, asked))
+        types = np.concatenate([next(names), next(names)[later]])
     whole = TemporalGraph.from_arrays(
         np.concatenate([graph.ids[graph.src], asked.ids[asked.src[later]]]),
         np.concatenate([graph.ids[graph.dst], asked.ids[asked.dst[later]]]),
         np.concatenate([graph.time, asked.time[later]]),
         weight,
+        type=types,
         unit="days",
         clock=graph.clock,
         directed=graph.directed,
@@ -62,7 +67,7 @@ def _as_graph(graph: TemporalGraph, events: Any) -> TemporalGraph:
         src, dst, time = zip(*rows, strict=True)
         days = [moment(when, graph.clock) for when in time]
         return TemporalGraph.from_arrays(list(src), list(dst), days, unit="days", clock=graph.clock, **kind)
-    return read_with_report(events, ReadOptions.of(kind))[0]
+    return read_like(events, ReadOptions.of(kind), graph.reading)[0]
 
 
 def _find(graph: TemporalGraph, asked: TemporalGraph, events: Ints) -> Ints:

@@ -26,6 +26,7 @@ from tadge.forecasting.tree_size import choose_leaves
 from tadge.forecasting.trees import Trees
 from tadge.graph.graph import TemporalGraph
 from tadge.graph.past import PairLists, past_of
+from tadge.graph.views import seen_targets
 from tadge.seeding import seeded, stream
 from tadge.units import squash, unsquash
 from tadge.validation import latest_from
@@ -67,6 +68,7 @@ def _learn_links(graph: TemporalGraph, scales: Scales, config: ForecastConfig, s
     left_out, pairs = columns_left_out(config.without, LINK_COLUMNS), past_of(graph).pairs
     count, num_random, hardly_any = config.batch_events, config.random_negatives, hardly_any_repeats(graph)
     head = seeded(lambda: LinkScorer(LINK_WIDTH, config.hidden), seed, "link head")
+    targets = seen_targets(graph)  # not those that a view knows only because they come later
 
     def batch() -> tuple[Tensor, Tensor]:
         event = _later_more_often(rng, graph.num_events, count, config)
@@ -75,13 +77,14 @@ def _learn_links(graph: TemporalGraph, scales: Scales, config: ForecastConfig, s
             turn = rng.random(count) < 0.5
             src, dst = np.where(turn, dst, src), np.where(turn, src, dst)
         at = np.nextafter(graph.time[event], -np.inf)
-        anyone = rng.integers(graph.num_sources, graph.num_nodes, (count, num_random))
+        anyone = targets[rng.integers(targets.size, size=(count, num_random))]
         former = draw_former_targets(pairs, src, at, rng.random((count, config.former_negatives, DRAWS)))
         candidates = np.concatenate([dst[:, None], anyone, former], axis=1)  # (B, C)
-        wrong = (candidates == dst[:, None]) | (candidates < 0)
+        candidates = np.where(candidates < 0, dst[:, None], candidates)
+        wrong = candidates == dst[:, None]
         wrong[:, 0] = False
         width = candidates.shape[1]
-        questions = np.repeat(src, width), np.maximum(candidates, 0).reshape(-1), np.repeat(at, width)
+        questions = np.repeat(src, width), candidates.reshape(-1), np.repeat(at, width)
         columns = link_columns(tables, *questions, left_out=left_out).reshape(*candidates.shape, -1)
         return torch.from_numpy(columns), torch.from_numpy(wrong)
 
@@ -109,7 +112,7 @@ def learn_toe(graph: TemporalGraph, scales: Scales, config: ForecastConfig, seed
         return Trees.none(), Trees.none()
     left_out = columns_left_out(config.without, TOE_COLUMNS)
     columns = toe_columns(tables_of(graph, scales), pairs.src, pairs.dst, pairs.at, left_out=left_out)
-    weight = _later_weigh_more(pairs.toe.size, config)
+    weight = later_weigh_more(pairs.toe.size, config)
     rows = columns, pairs.toe, weight
     if config.rescale and graph.num_moments > FEW_MOMENTS:
         rescaled, toe = rescaled_columns(graph, scales, pairs, seed)
@@ -128,7 +131,7 @@ def learn_laws(
     pairs = timed_pairs(graph, config.max_pairs, seed)
     left_out = columns_left_out(config.without, TOE_COLUMNS)
     columns = toe_columns(tables_of(graph, scales), pairs.src, pairs.dst, pairs.at, left_out=left_out)
-    weight, (mean, median) = _later_weigh_more(pairs.toe.size, config), trees
+    weight, (mean, median) = later_weigh_more(pairs.toe.size, config), trees
     return (
         ToeLaws.learn(mean.predict(columns), pairs.toe, weight, "mean"),
         ToeLaws.learn(median.predict(columns), pairs.toe, weight, "median"),
@@ -170,7 +173,7 @@ def adamw_steps(head: nn.Module, config: ForecastConfig, steps: int, report: Rep
         report(step + 1, steps)
 
 
-def _later_weigh_more(size: int, config: ForecastConfig) -> Days:
+def later_weigh_more(size: int, config: ForecastConfig) -> Days:
     """Weigh ToEs in order of time, (size,): the last has weight 1."""
     return np.exp(np.arange(1 - size, 1) / (config.recency * max(size, 1)))
 

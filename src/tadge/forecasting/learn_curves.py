@@ -27,7 +27,6 @@ from tadge.forecasting.waits import candidates_of, draw_moments, draw_waits, fin
 from tadge.graph.graph import TemporalGraph
 from tadge.graph.past import ANSWER, FIRST_CONTACT, NUM_KINDS, REPEAT, UNSEEN, past_of
 from tadge.seeding import seeded, stream
-from tadge.validation import latest_from
 
 BACK = LINK_COLUMNS.index("dst to src")
 AGE = LINK_COLUMNS.index("src: age")
@@ -74,21 +73,25 @@ class CurveModels:
 
 
 def learn_curves(
-    graph: TemporalGraph, scales: Scales, config: ForecastConfig, seed: int, report: Report
+    graph: TemporalGraph,
+    early: TemporalGraph | None,
+    scales: Scales,
+    config: ForecastConfig,
+    seed: int,
+    report: Report,
 ) -> CurveModels:
-    """Learn all curves, and calibrate those of pairs on the latest fifth of the events by a model of the others."""
-    edges, begin = bins_of(graph), latest_from(graph.num_events)
+    """Learn all curves, and calibrate those of pairs on what came after the early events, by a model of these."""
+    edges, ratio = bins_of(graph), np.ones((NUM_KINDS, NUM_BANDS))
     with one_thread():
-        ratio = np.ones((NUM_KINDS, NUM_BANDS))
-        early = graph.before(float(graph.time[begin])) if begin < graph.num_events else graph
-        if 0 < early.num_events < graph.num_events:
-            known = learn_pairs(early, scales, edges, config, seed, _half(report, 0))
-            ratio = calibrate(known, graph, scales, edges, config, seed, float(graph.time[begin]))
-        pairs = learn_pairs(graph, scales, edges, config, seed, _half(report, 1))
+        if early is not None:
+            known = learn_pairs(early, scales, edges, config, seed, half_of(report, 0))
+            ratio = calibrate(known, graph, scales, edges, config, seed, float(graph.time[early.num_events]))
+        pairs = learn_pairs(graph, scales, edges, config, seed, half_of(report, 1))
         return CurveModels(edges, pairs, learn_acts(graph, scales, edges, config, seed), ratio)
 
 
-def _half(report: Report, half: int) -> Report:
+def half_of(report: Report, half: int) -> Report:
+    """Tell of work that is the first (0) or the second half (1) of a whole."""
     return lambda done, total: report(half * total + done, 2 * total)
 
 

@@ -13,26 +13,48 @@ from typing import NamedTuple
 import numba
 import numpy as np
 import torch
-from scipy.optimize import minimize_scalar
-from scipy.special import logsumexp
 
 from tadge.arrays import Days, Flags, Ints, Vectors
 from tadge.config import ForecastConfig
 from tadge.features.columns import LINK_COLUMNS, columns_left_out
 from tadge.features.link_columns import link_columns
 from tadge.features.tables import Scales, tables_of
-from tadge.forecasting.learn_curves import STRENGTH
 from tadge.forecasting.link_scorer import LinkScorer
 from tadge.forecasting.waits import LATEST_OTHERS, Candidates, add_others, candidates_of
 from tadge.graph.graph import TemporalGraph
 from tadge.graph.past import EventLists, past_of
 from tadge.seeding import draw, stream, unit, walk_key
+from tadge.validation import mean_ranks
 
 CALIBRATION_EVENTS = 2_048  # of the latest fifth that are asked about
 RANDOM_TARGETS = 96  # per event, that stand for all but the target and those met lately
 PRIOR_PRECISION = 2.0  # of the slope's logarithm: as much as a few events tell
+PRIOR_TARGETS = 5.0  # events that what is expected of new targets is worth
 LARGEST_LOG = 2.0  # of the slope, either way
 SMALLEST_WEIGHT = 1e-300
+
+
+class RankCheck(NamedTuple):
+    """Hold how well late events were foreseen, each the instant before it, by a scorer that had not seen them.
+
+    Attributes:
+        events: how many events were asked about.
+        known: the fraction of all late events that they stand for: those whose target had joined.
+        others: how many others a target was ranked among, on average: all that its source had met lately, and nodes
+            drawn at random.
+        first: the fraction of targets that were ranked first.
+        ten: the fraction that was among the first ten.
+        rule_first: the same as `first` by a rule: the later a source had linked to it, the higher it ranks.
+        rule_ten: the same as `ten` by that rule.
+    """
+
+    events: float
+    known: float
+    others: float
+    first: float
+    ten: float
+    rule_first: float
+    rule_ten: float
 
 
 @dataclass(frozen=True)
@@ -42,10 +64,12 @@ class RankCalibration:
     Attributes:
         slope: what scores are multiplied by.
         new: (2,) the probability that the target is someone new, for a source that had joined, and for others.
+        check: how good the order was on the events that this was learned from; None where there were none.
     """
 
     slope: float = 1.0
     new: tuple[float, float] = (0.0, 0.0)
+    check: RankCheck | None = None
 
     def probabilities(self, scores: Vectors) -> Days:
         """Give the probabilities of targets that had joined, supposed that it is one of these, (n,)."""
@@ -76,7 +100,8 @@ def calibrate_ranking(
     src, dst = graph.src[events].astype(np.int64), graph.dst[events].astype(np.int64)
     at, candidates, past = np.nextafter(graph.time[events], -np.inf), candidates_of(graph), past_of(graph)
     known = candidates.first[dst] <= at
-    new = _fraction_new(~known, candidates.first[src] <= at)
+    earlier = candidates.first[graph.dst[:begin]] >= graph.time[:begin]
+    new = _fraction_new(~known, candidates.first[src] <= at, earlier)
     loops = candidates.with_self(at)
     asked = known & (loops | (src != dst))
     if not asked.any():
@@ -94,7 +119,26 @@ def calibrate_ranking(
     with torch.inference_mode():
         scores[rows, places] = scorer(torch.from_numpy(columns)).numpy()
     slope = likeliest_slope(scores, np.log(np.maximum(alternatives.weight, SMALLEST_WEIGHT)))
-    return RankCalibration(slope**STRENGTH, new)
+    check = check_ranking(graph, src, at, alternatives.target, scores, known=float(asked.mean()))
+    return RankCalibration(slope, new, check)
+
+
+def check_ranking(graph: TemporalGraph, src: Ints, at: Days, target: Ints, scores: Days, *, known: float) -> RankCheck:
+    """Tell how often targets, in column 0, were ranked first and among the first ten; and by a rule.
+
+    Args:
+        graph: what happened.
+        src: (Q,) sources of events.
+        at: (Q,) the instant before each.
+        target: (Q, C) node numbers; -1 where there are fewer.
+        scores: (Q, C).
+        known: the fraction of all events that these stand for.
+    """
+    counts, latest = target >= 0, np.full(target.shape, -np.inf)
+    rows, places = np.nonzero(counts)
+    latest[rows, places] = past_of(graph).last_link(src[rows], target[rows, places], at[rows])
+    hits = [float(np.mean(mean_ranks(order, counts) <= most)) for order in (scores, latest) for most in (1, 10)]
+    return RankCheck(float(src.size), known, float(counts.sum(axis=1).mean() - 1), *hits)
 
 
 def likeliest_slope(scores: Days, log_weight: Days) -> float:
@@ -104,6 +148,8 @@ def likeliest_slope(scores: Days, log_weight: Days) -> float:
         scores: (Q, C).
         log_weight: (Q, C) log of how many targets each stands for.
     """
+    from scipy.optimize import minimize_scalar  # here, as answers do without
+    from scipy.special import logsumexp
 
     def missed(log_slope: float) -> float:
         logits = np.exp(log_slope) * scores
@@ -113,10 +159,18 @@ def likeliest_slope(scores: Days, log_weight: Days) -> float:
     return float(np.exp(minimize_scalar(missed, bounds=(-LARGEST_LOG, LARGEST_LOG), method="bounded").x))
 
 
-def _fraction_new(new: Flags, joined: Flags) -> tuple[float, float]:
-    """Tell which fraction of targets was new, for sources that had joined and for others; half an event more was."""
-    fractions = [(new[group].sum() + 0.5 * new.mean()) / (group.sum() + 0.5) for group in (joined, ~joined)]
-    return float(fractions[0]), float(fractions[1])
+def _fraction_new(new: Flags, joined: Flags, earlier: Flags) -> tuple[float, float]:
+    """Tell which fraction of targets was new, for sources that had joined and for others.
+
+    A few events do not decide: the fraction among all counts for PRIOR_TARGETS more in either group, that of earlier
+    events for as many among all, and among those one event more was new and one was not.
+    """
+
+    def drawn_to(group: Flags, expected: float) -> float:
+        return float((group.sum() + PRIOR_TARGETS * expected) / (group.size + PRIOR_TARGETS))
+
+    of_all = drawn_to(new, (earlier.sum() + 1.0) / (earlier.size + 2.0))
+    return drawn_to(new[joined], of_all), drawn_to(new[~joined], of_all)
 
 
 @numba.njit(cache=True)

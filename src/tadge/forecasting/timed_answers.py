@@ -104,7 +104,7 @@ class TimedAnswers(PairEstimator):
         """
         graph = self._graph(graph)
         sources, targets, moments, known = self._pairs(graph, src, dst, at, before)
-        table = {"src": _ids(graph, sources, src), "dst": _ids(graph, targets, dst)}
+        table = {"src": ids_asked(graph, sources, src), "dst": ids_asked(graph, targets, dst)}
         return data_frame(table | self._waits(graph, sources, targets, moments) | {"known": known})
 
     def next(
@@ -133,22 +133,17 @@ class TimedAnswers(PairEstimator):
                 who had not joined.
             graph: as in `within`.
         """
-        graph, horizon = self._graph(graph), self._horizons(days)
-        if horizon.size != 1:
-            raise InputError("several horizons", expected="one number of days", found=f"{horizon.size}", where="days")
+        graph, horizon = self._graph(graph), self._one_horizon(days)
         moment = float(moments_of(graph, at, 1, before)[0])
         self._warn_stale(graph, moment)
-        if src is None:
-            sources = np.flatnonzero(past_of(graph).count_outgoing(np.arange(graph.num_nodes), moment) > 0)
-        else:
-            sources = self._known_or_warned(graph, src, "src", "source")
+        sources = self._acting(graph, moment) if src is None else self._known_or_warned(graph, src, "src", "source")
         k = TOP.check(k)
         parts = [self._likeliest(graph, source, moment, horizon, k) for source in sources.tolist()]
         counts = [targets.size for targets, _ in parts]
         asked = np.repeat(sources, counts)
         found = np.concatenate([np.empty(0, np.int64), *(targets for targets, _ in parts)])
         table: dict[str, Any] = {
-            "src": np.repeat(_ids(graph, sources, src), counts),
+            "src": np.repeat(ids_asked(graph, sources, src), counts),
             "target": graph.ids[found],
             "probability": np.concatenate([np.empty(0), *(probability for _, probability in parts)]),
         }
@@ -232,6 +227,10 @@ class TimedAnswers(PairEstimator):
         tables = tables_of(graph, self.scales_)
         return pair_curves(self.curves_, tables, self.scales_, src, dst, at, self._left_out())
 
+    def _acting(self, graph: TemporalGraph, at: float) -> Ints:
+        """List all that had acted by a moment, (n,) node numbers."""
+        return np.flatnonzero(past_of(graph).count_outgoing(np.arange(graph.num_nodes), at) > 0)
+
     def _left_out(self) -> Ints:
         return columns_left_out(self.config.without, LINK_COLUMNS)
 
@@ -255,7 +254,11 @@ class TimedAnswers(PairEstimator):
         acts = list(act_curves(self.curves_, tables_of(graph, self.scales_), sources, moments))
         for cut, _, someone in acts:
             probability[cut] = someone.within(horizon)[:, 0]
-        rows = {"src": _ids(graph, sources, given), "target": np.full(sources.size, None), "probability": probability}
+        rows = {
+            "src": ids_asked(graph, sources, given),
+            "target": np.full(sources.size, None),
+            "probability": probability,
+        }
         rows |= _wait_columns(graph, moments, ((cut, someone) for cut, _, someone in acts))
         table = {
             name: np.concatenate([np.asarray(column, object if name == "target" else None), rows[name]])
@@ -301,6 +304,12 @@ class TimedAnswers(PairEstimator):
             raise InputError("a horizon that cannot be trusted", expected=expected, found=found, where="days")
         return horizons
 
+    def _one_horizon(self, days: Any) -> Days:
+        horizon = self._horizons(days)
+        if horizon.size != 1:
+            raise InputError("several horizons", expected="one number of days", found=f"{horizon.size}", where="days")
+        return horizon
+
     def _warn_stale(self, graph: TemporalGraph, at: float) -> None:
         """Warn where a question is much later than anything that was learned from."""
         times = self.graph_.time
@@ -326,7 +335,7 @@ def _wait_columns(graph: TemporalGraph, at: Days, parts: Iterable[tuple[slice, C
     return {**waits, "never": never, **dates}
 
 
-def _ids(graph: TemporalGraph, numbers: Ints, given: NodeIds) -> npt.NDArray[Any]:
+def ids_asked(graph: TemporalGraph, numbers: Ints, given: NodeIds) -> npt.NDArray[Any]:
     """Give ids of node numbers, (n,); those of nodes that were never seen as they were given."""
     ids = graph.ids[np.maximum(numbers, 0)]
     unknown = numbers == UNKNOWN
@@ -343,5 +352,5 @@ def _times(graph: TemporalGraph, days: Days) -> npt.NDArray[Any]:
 
 def _first_places(values: npt.NDArray[Any]) -> Ints:
     """Number values by where each first stands, (n,)."""
-    _, first, inverse = np.unique(values.astype(str), return_index=True, return_inverse=True)
-    return first[inverse]
+    first: dict[Any, int] = {}
+    return np.array([first.setdefault(value, place) for place, value in enumerate(values.tolist())], np.int64)

@@ -121,7 +121,7 @@ class Trees:
                 raise ValueError("a tree has no end")
         if (self.column >= TOE_WIDTH).any() or ((self.start < 0) | (self.start >= size)).any():
             raise ValueError("a tree leads elsewhere")
-        if not (np.isfinite(self.base).all() and np.isfinite(self.value).all()):
+        if not all(np.isfinite(each).all() for each in real):
             raise ValueError("a tree has no answer")
         return self
 

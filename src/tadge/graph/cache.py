@@ -30,3 +30,13 @@ def per_graph(
         return known[key]
 
     return once
+
+
+class GraphCache(WeakKeyDictionary[TemporalGraph, Found]):
+    """Keep something of each graph for as long as the graph lives; a copy of it, wherever it goes, begins empty."""
+
+    def __reduce__(self) -> tuple[type[GraphCache[Found]], tuple[()]]:
+        return type(self), ()
+
+    def __deepcopy__(self, memo: object) -> GraphCache[Found]:
+        return type(self)()

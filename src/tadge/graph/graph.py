@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from html import escape
 from typing import Any
@@ -12,9 +13,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from tadge.arrays import Days, Ints, NodeNumbers, Nodes
+from tadge.arrays import Days, Ints, NodeNumbers, Nodes, TypeCodes
 from tadge.errors import ConfigError, InputError
 from tadge.graph import kernels
+from tadge.graph.event_types import NO_TYPES, EventTypes, encode_types
 from tadge.graph.ids import Ids, as_id_column, as_lookup, encode, find_ids, nearest_ids
 from tadge.units import (
     ABSURD_DAY,
@@ -46,11 +48,15 @@ class TemporalGraph:
         time: (E,) float64 days on `clock`, ascending; events of one instant keep the order they came in.
         toe: (E,) float64 days since the latest ToV of `dst` strictly before `time`; NaN where there is none.
         weight: (E,) float64, or None.
+        type: (E,) int16, the place of each event's type in `type_names`, -1 where it has none; or None.
+        type_names: the types of events in sorted order; empty where `type` is None.
         ids: (N,) the user's own ids in order of node number: int64, or strings.
         clock: "unix" where day 0 is 1970-01-01 UTC, "own" where the numbers have a clock of their own.
         directed: False where every event counts in both directions.
         tov_rule: "source": a node joins when it acts and when it is first seen; "any": whenever it is seen.
         num_sources: in a bipartite graph nodes 0 .. num_sources-1 are the sources; else 0.
+        reading: how its file was read, as options of `read_events`, so that the next file can be read alike; None where
+            it came from arrays. Views have it too; it is no part of the fingerprint.
     """
 
     src: Nodes
@@ -65,11 +71,29 @@ class TemporalGraph:
     num_sources: int
     tov_start: Ints  # (N+1,) node v's ToVs are tov_times[tov_start[v]:tov_start[v+1]]
     tov_times: Days  # (O,)
+    type: TypeCodes | None = None
+    type_names: tuple[str, ...] = ()
+    reading: Mapping[str, str | bool] | None = None
 
     def __post_init__(self) -> None:
-        for array in (self.src, self.dst, self.time, self.toe, self.weight, self.ids, self.tov_start, self.tov_times):
+        events = (self.src, self.dst, self.time, self.toe, self.weight, self.type)
+        for array in (*events, self.ids, self.tov_start, self.tov_times):
             if array is not None:
                 array.flags.writeable = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            object.__setattr__(self, name, value)
+        self.__post_init__()
+
+    def __copy__(self) -> TemporalGraph:
+        return self  # nothing in it can be changed
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> TemporalGraph:
+        return self
 
     @classmethod
     def from_arrays(
@@ -79,6 +103,7 @@ class TemporalGraph:
         time: Any,
         weight: Any = None,
         *,
+        type: Any = None,
         unit: str = "s",
         ids: Any = None,
         clock: str | None = None,
@@ -93,6 +118,7 @@ class TemporalGraph:
             dst: (E,) ids of the nodes they link to.
             time: (E,) numbers in `unit`, or datetime64.
             weight: (E,) numbers, or None.
+            type: (E,) types of the events, strings or integers, None where one has none; or None.
             unit: ns, us, ms, s, min, h, days, weeks or years; not looked at for datetime64.
             ids: (N,) ids in order of node number; `src` and `dst` are then node numbers. This is how nodes without an
                 event come in.
@@ -105,9 +131,10 @@ class TemporalGraph:
             raise ConfigError("unknown rule for joining times", expected="source or any", found=repr(tov), where="tov")
         days, clock = _days(time, unit, clock)
         values = None if weight is None else _numbers(weight, "weight")
+        types = NO_TYPES if type is None else encode_types(type)
         if ids is None:
             src_column, dst_column = as_id_column(src, "src"), as_id_column(dst, "dst")
-            _check_lengths(src_column.len(), dst_column.len(), days, values)
+            _check_lengths(src_column.len(), dst_column.len(), days, values, types)
             numbers = encode(src_column, dst_column, bipartite)
         else:
             if bipartite:
@@ -116,9 +143,9 @@ class TemporalGraph:
                 )
             known = _distinct_ids(ids)
             src_number, dst_number = _node_numbers(src, known.size, "src"), _node_numbers(dst, known.size, "dst")
-            _check_lengths(src_number.size, dst_number.size, days, values)
+            _check_lengths(src_number.size, dst_number.size, days, values, types)
             numbers = (src_number, dst_number, known, 0)
-        return cls.from_numbers(*numbers, days, values, clock=clock, directed=directed, tov=tov)
+        return cls.from_numbers(*numbers, days, values, clock=clock, directed=directed, tov=tov, types=types)
 
     @classmethod
     def from_numbers(
@@ -133,12 +160,15 @@ class TemporalGraph:
         clock: str,
         directed: bool = True,
         tov: str = "source",
+        types: EventTypes = NO_TYPES,
     ) -> TemporalGraph:
         """Build a graph from node numbers and days that were checked before; arrays in order are kept, not copied."""
+        types = types.take(np.argsort(days, kind="stable")) if types.code is not None else types
         src, dst, days, weight = kernels.in_time_order(src, dst, days, weight)
         every_role = tov == "any" or not directed
         toe, start, times = kernels.join_times(src, dst, days, ids.size, every_role)
-        return cls(src, dst, days, toe, weight, ids, clock, directed, tov, num_sources, start, times)
+        joins = clock, directed, tov, num_sources, start, times
+        return cls(src, dst, days, toe, weight, ids, *joins, *types)
 
     # -- what it holds ------------------------------------------------------------------------------------------------
 
@@ -166,6 +196,11 @@ class TemporalGraph:
     def bipartite(self) -> bool:
         """Tell whether sources and targets are separate ranges of ids."""
         return self.num_sources > 0
+
+    @property
+    def types(self) -> EventTypes:
+        """Give the types of all events."""
+        return EventTypes(self.type, self.type_names)
 
     @cached_property
     def degree(self) -> Ints:
@@ -253,6 +288,8 @@ class TemporalGraph:
             digest.update(b"-" if array is None else array.tobytes())
         ids = self.ids if self.ids.dtype != object else np.frombuffer("\0".join(self.ids).encode(), np.uint8)
         digest.update(ids.tobytes())
+        if self.type is not None:
+            digest.update(self.type.tobytes() + "\0".join(self.type_names).encode())
         return digest.hexdigest()
 
     # -- views through time -------------------------------------------------------------------------------------------
@@ -279,6 +316,7 @@ class TemporalGraph:
             time=self.time[cut],
             toe=self.toe[cut],
             weight=None if self.weight is None else self.weight[cut],
+            type=None if self.type is None else self.type[cut],
             tov_start=tov_start,
             tov_times=tov_times,
         )
@@ -351,6 +389,7 @@ def _describe(graph: TemporalGraph) -> dict[str, Any]:
         "directed": graph.directed,
         "bipartite": graph.bipartite,
         "weighted": graph.weight is not None,
+        "types": list(graph.type_names),
         "tov_rule": graph.tov_rule,
     }
 
@@ -387,8 +426,9 @@ def _numbers(values: Any, name: str) -> Days:
     return numbers
 
 
-def _check_lengths(src: int, dst: int, days: Days, weight: Days | None) -> None:
-    lengths = {"src": src, "dst": dst, "time": days.size} | ({} if weight is None else {"weight": weight.size})
+def _check_lengths(src: int, dst: int, days: Days, weight: Days | None, types: EventTypes) -> None:
+    lengths = {"src": src, "dst": dst, "time": days.size}
+    lengths |= {name: more.size for name, more in (("weight", weight), ("type", types.code)) if more is not None}
     if len(set(lengths.values())) > 1:
         found = ", ".join(f"{name} {length:,}" for name, length in lengths.items())
         raise InputError("columns differ in length", expected="one value per event in each", found=found)

@@ -80,12 +80,36 @@ def encode(src: pl.Series, dst: pl.Series, bipartite: bool = False) -> tuple[Nod
         dst_number, dst_ids = _number([dst])
         shifted = dst_number[0] + np.int32(src_ids.size)
         if src_ids.dtype != dst_ids.dtype:
-            src_ids, dst_ids = src_ids.astype(str).astype(object), dst_ids.astype(str).astype(object)
+            src_ids, dst_ids = _as_strings(src_ids), _as_strings(dst_ids)
         return src_number[0], shifted, np.concatenate([src_ids, dst_ids]), src_ids.size
     if src.dtype != dst.dtype:
         src, dst = src.cast(pl.String), dst.cast(pl.String)
     (src_number_, dst_number_), ids = _number([src, dst])
     return src_number_, dst_number_, ids, 0
+
+
+def _as_strings(ids: Ids) -> Ids:
+    """Write integers as strings; strings stay as they are (a numpy string would lose NULs at its end)."""
+    return ids if ids.dtype == object else ids.astype(str).astype(object)
+
+
+def split_sides(src: Nodes, dst: Nodes, ids: Ids) -> tuple[Nodes, Nodes, Ids, int] | None:
+    """Number sources first and then targets, as `encode` does for bipartite graphs; None where a node is on both sides.
+
+    Args:
+        src: (E,) node numbers.
+        dst: (E,) node numbers.
+        ids: (N,) ids in order of node number; every node has an event.
+    """
+    acts, acted_on = np.zeros(ids.size, np.bool_), np.zeros(ids.size, np.bool_)
+    acts[src] = True
+    acted_on[dst] = True
+    if (acts & acted_on).any():
+        return None
+    order = np.concatenate([np.flatnonzero(acts), np.flatnonzero(acted_on)])
+    number = np.empty(ids.size, np.int32)
+    number[order] = np.arange(ids.size, dtype=np.int32)
+    return number[src], number[dst], ids[order], int(acts.sum())
 
 
 def _number(columns: list[pl.Series]) -> tuple[list[Nodes], Ids]:

@@ -8,15 +8,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tadge.arrays import Days, Ints, NodeNumbers
+from tadge.arrays import Days, Flags, Ints, NodeNumbers
 from tadge.errors import ConfigError, InputError
 from tadge.graph.graph import TemporalGraph
+from tadge.graph.ids import find_ids
 from tadge.units import PER_DAY, UNIX_FROM_DAY, UNIX_TO_DAY, UNIX_UNITS, Moment, date_text, moment
 
 NodeIds = Sequence[Any] | npt.NDArray[Any] | int | str | None  # the user's ids; NodeNumbers; None: all nodes
 Moments = Moment | Sequence[Any] | npt.NDArray[Any] | None
 
 FAR_SPANS, FAR_DAYS = 10.0, 366.0  # a moment so much later than the last event is a mistake of units
+
+FEW_KNOWN = 0.5  # a fraction of known nodes below which events are likely of another kind
 
 
 def node_numbers(graph: TemporalGraph, nodes: NodeIds, name: str, side: str = "any", *, unknown: bool = False) -> Ints:
@@ -40,10 +43,27 @@ def node_numbers(graph: TemporalGraph, nodes: NodeIds, name: str, side: str = "a
             raise InputError("unknown node number", expected=expected, found=found, where=name)
         return numbers
     try:
-        return graph.find(nodes, side) if unknown else np.atleast_1d(np.asarray(graph.numbers(nodes, side)))
+        if not unknown:
+            return np.atleast_1d(np.asarray(graph.numbers(nodes, side)))
+        numbers = graph.find(nodes, side)
+        if graph.bipartite and side != "any" and (numbers < 0).any():
+            _refuse_other_side(graph, nodes, numbers < 0, side)
+        return numbers
     except InputError as error:
         details = {"expected": error.expected, "found": error.found, "cure": error.cure}
         raise InputError(error.what, **details, where=name) from None
+
+
+def _refuse_other_side(graph: TemporalGraph, nodes: NodeIds, unknown: Flags, side: str) -> None:
+    """Refuse ids that are unknown on one side of a two-sided graph because they are on the other one."""
+    other = {"source": "target", "target": "source"}[side]
+    wrong = unknown & (graph.find(nodes, other) >= 0)
+    if wrong.any():
+        shown = np.atleast_1d(np.asarray(nodes, object))[wrong][0]
+        what = "this node never acts" if side == "source" else "nobody acts on this node"
+        expected, found = f"a {side} of the two-sided graph", f"the {other} {shown!r}"
+        cure = "read the events with bipartite=False, and fit again, if it is one and the same kind"
+        raise InputError(what, expected=expected, found=found, cure=cure)
 
 
 def one_node(graph: TemporalGraph, node: Any, name: str, side: str = "any") -> int:
@@ -98,7 +118,7 @@ def moments_of(graph: TemporalGraph, at: Moments, count: int, before: Moments = 
     days = _as_days(given, graph.clock, name)
     if days.ndim and days.shape != (count,):
         raise InputError("moments do not fit", expected=f"one, or {count:,}", found=str(days.shape), where=name)
-    _check_far(graph, days, given, name)
+    _check_far(graph, days, name)
     days = np.where(np.isposinf(days), last_moment(graph), days) if before is None else np.nextafter(days, -np.inf)
     if graph.num_events and days.size and not days.min() >= graph.time[0]:
         expected = f"{date_text(float(graph.time[0]), graph.clock)} or later"
@@ -126,7 +146,7 @@ def _as_days(given: Any, clock: str, name: str) -> Days:
     return array.astype(np.float64)
 
 
-def _check_far(graph: TemporalGraph, days: Days, given: Any, name: str) -> None:
+def _check_far(graph: TemporalGraph, days: Days, name: str) -> None:
     """Refuse a moment so far after the last event that its unit must be another one."""
     latest = float(days.max(initial=-np.inf))
     if not graph.num_events or not np.isfinite(latest):
@@ -139,7 +159,7 @@ def _check_far(graph: TemporalGraph, days: Days, given: Any, name: str) -> None:
     if graph.clock == "unix":
         expected, cure = f"{expected}, or a date", "give a date"
         unit = next((unit for unit in UNIX_UNITS if UNIX_FROM_DAY <= latest / PER_DAY[unit] <= UNIX_TO_DAY), None)
-        if unit is not None and not isinstance(given, str):
+        if unit is not None:
             date = date_text(latest / PER_DAY[unit], "unix")
             cure = f"as Unix time in {unit} it is {date}: say {name}='{date}'"
     raise InputError(
@@ -149,8 +169,38 @@ def _check_far(graph: TemporalGraph, days: Days, given: Any, name: str) -> None:
 
 def match_ids(graph: TemporalGraph, known: TemporalGraph) -> Ints:
     """Find every node of a graph in another by its id (and its side, in a bipartite one), (N,); -1 where it is new."""
-    if graph.ids is known.ids and graph.num_sources == known.num_sources:
+    if graph.num_sources == known.num_sources and (
+        graph.ids is known.ids or (graph.ids.dtype == known.ids.dtype and np.array_equal(graph.ids, known.ids))
+    ):
         return np.arange(graph.num_nodes)
-    number = {(place < known.num_sources, node): place for place, node in enumerate(known.ids.tolist())}
-    nodes = enumerate(graph.ids.tolist())
-    return np.array([number.get((place < graph.num_sources, node), -1) for place, node in nodes], np.int64)
+    numbers = np.full(graph.num_nodes, -1, np.int64)
+    if graph.ids.dtype != known.ids.dtype:
+        return numbers  # no string is an integer
+    sides = zip(*((slice(0, one.num_sources), slice(one.num_sources, None)) for one in (graph, known)), strict=True)
+    for ours, theirs in sides:
+        ids = known.ids[theirs]
+        order = None if np.all(ids[1:] > ids[:-1]) else np.argsort(ids, kind="stable")
+        place = find_ids(ids, order, graph.ids[ours])
+        numbers[ours] = np.where(place >= 0, place + theirs.start, -1)
+    return numbers
+
+
+def check_known(graph: TemporalGraph, known: TemporalGraph, where: str) -> str | None:
+    """Refuse a graph of which no node is known; give a sentence with figures where most are not, else None.
+
+    Args:
+        graph: what is asked about.
+        known: what was learned from.
+        where: the file or argument in question.
+    """
+    count, total = int(np.count_nonzero(match_ids(graph, known) >= 0)), graph.num_nodes
+    if total and not count:
+        expected = f"ids like {known.ids[0]!r}" if known.num_nodes else "ids"
+        found = f"{total:,} others, like {graph.ids[0]!r}"
+        cure = "give events of the same nodes, or fit a model to these"
+        raise InputError(
+            "none of the nodes is known to the model", expected=expected, found=found, cure=cure, where=where
+        )
+    if count < FEW_KNOWN * total:
+        return f"{where}: only {count:,} of {total:,} nodes are known to the model: are these events of the same kind?"
+    return None

@@ -21,7 +21,8 @@ TIME_FORMS = ("days", "dates")
 def to_polars(graph: TemporalGraph, times: str = "days") -> pl.DataFrame:
     """Give the events as a polars DataFrame with the user's own ids.
 
-    The columns are src and dst (user and item in a bipartite graph), the time, toe_days, and weight where there is one.
+    The columns are src and dst (user and item in a bipartite graph), the time, toe_days, and where there are, weight
+    and type.
 
     Args:
         graph: the graph.
@@ -38,6 +39,8 @@ def to_polars(graph: TemporalGraph, times: str = "days") -> pl.DataFrame:
     columns["toe_days"] = pl.Series(graph.toe).fill_nan(None)
     if graph.weight is not None:
         columns["weight"] = pl.Series(graph.weight)
+    if graph.type is not None:
+        columns["type"] = pl.Series(graph.types.by_name(graph.num_events).tolist(), dtype=pl.String)
     return pl.DataFrame(columns)
 
 

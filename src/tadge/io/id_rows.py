@@ -14,9 +14,11 @@ import polars as pl
 
 from tadge.errors import InputError
 from tadge.graph import TemporalGraph
-from tadge.io.sniff import INTEGER_CELL, ROLE_NAMES, SAMPLE_ROWS, choose_delimiter, plain
+from tadge.io.roles import INTEGER_CELL
+from tadge.io.sniff import SAMPLE_ROWS, choose_delimiter
 from tadge.io.source import Source, check_utf8, open_source
 from tadge.io.table import damaged_parquet
+from tadge.io.words import ROLE_NAMES, plain
 
 ID_NAMES = {
     "src": [*ROLE_NAMES["src"], *"who id ids node nodeid nodes name".split()],

@@ -13,7 +13,7 @@ from tadge.errors import InputError, MissingExtraError, TadgeWarning
 from tadge.graph import TemporalGraph
 from tadge.io.export import to_polars
 from tadge.io.options import ReadOptions
-from tadge.io.readers import read_with_report
+from tadge.io.readers import read_aloud
 from tadge.io.times import read_times
 from tadge.units import PER_DAY, unit_name
 
@@ -28,18 +28,26 @@ def _need(package: str, extra: str) -> Any:
         raise MissingExtraError(f"{package} is not installed", cure=cure) from None
 
 
-def from_polars(frame: pl.DataFrame, **options: Any) -> TemporalGraph:
-    """Build a graph from a polars DataFrame; options as for `read_events`, and what looks odd is a `TadgeWarning`."""
-    graph, report = read_with_report(frame, ReadOptions.of(options))
-    report.warn()
-    return graph
+def from_polars(frame: pl.DataFrame, *, quiet: bool = False, **options: Any) -> TemporalGraph:
+    """Build a graph from a polars DataFrame, as `read_events` does, and say in one line what was understood.
+
+    Args:
+        frame: a row for each event.
+        quiet: neither print nor warn.
+        **options: as for `read_events`.
+    """
+    return read_aloud(frame, ReadOptions.of(options), quiet)
 
 
-def from_pandas(frame: Any, **options: Any) -> TemporalGraph:
-    """Build a graph from a pandas DataFrame; options as for `read_events`, and what looks odd is a `TadgeWarning`."""
-    graph, report = read_with_report(frame, ReadOptions.of(options))
-    report.warn()
-    return graph
+def from_pandas(frame: Any, *, quiet: bool = False, **options: Any) -> TemporalGraph:
+    """Build a graph from a pandas DataFrame, as `read_events` does, and say in one line what was understood.
+
+    Args:
+        frame: a row for each event.
+        quiet: neither print nor warn.
+        **options: as for `read_events`.
+    """
+    return read_aloud(frame, ReadOptions.of(options), quiet)
 
 
 def to_pandas(graph: TemporalGraph, times: str = "days") -> Any:
@@ -53,7 +61,11 @@ def to_pandas(graph: TemporalGraph, times: str = "days") -> Any:
 
 
 def from_networkx(
-    network: Any, time: str = "time", weight: str | None = "weight", unit: str | None = None
+    network: Any,
+    time: str = "time",
+    weight: str | None = "weight",
+    unit: str | None = None,
+    type: str | None = None,
 ) -> TemporalGraph:
     """Build a graph from a NetworkX graph whose edges carry a time; multi-edges are events of their own.
 
@@ -62,11 +74,13 @@ def from_networkx(
         time: attribute with the time: numbers, date-times or ISO strings.
         weight: attribute with the weight; taken where every edge has it.
         unit: unit of numeric times; found where it is Unix time, else seconds.
+        type: attribute with the type of an edge; none by default.
     """
     nodes = list(network.nodes)
     number = {node: i for i, node in enumerate(nodes)}
-    if {type(node) for node in nodes} - {int} and {type(node) for node in nodes} - {str}:
-        found = ", ".join(sorted({type(node).__name__ for node in nodes}))
+    kinds_of_nodes = {node.__class__ for node in nodes}
+    if kinds_of_nodes - {int} and kinds_of_nodes - {str}:
+        found = ", ".join(sorted(kind.__name__ for kind in kinds_of_nodes))
         cure = "relabel the nodes: networkx.convert_node_labels_to_integers"
         raise InputError("nodes of mixed or unknown types", expected="all int or all str", found=found, cure=cure)
     order = np.array(sorted(range(len(nodes)), key=nodes.__getitem__), dtype=np.int64)
@@ -79,7 +93,7 @@ def from_networkx(
             raise InputError("an edge has no time", expected=f"attribute {time!r}", found=f"{u!r} - {v!r}", cure=cure)
     src = rank[[number[u] for u, _, _ in edges]] if edges else np.empty(0, np.int64)
     dst = rank[[number[v] for _, v, _ in edges]] if edges else np.empty(0, np.int64)
-    kinds = {type(data[time]) for _, _, data in edges}
+    kinds = {data[time].__class__ for _, _, data in edges}
     try:
         column = pl.Series([data[time] for _, _, data in edges], strict=len(kinds - {int, float}) > 0)
     except (TypeError, pl.exceptions.PolarsError):
@@ -102,6 +116,7 @@ def from_networkx(
         dst,
         np.empty(0) if times is None else times.days,
         weights,
+        type=None if type is None else np.array([data.get(type) for _, _, data in edges], object),
         unit="days",
         ids=[nodes[i] for i in order],
         clock="own" if times is None else times.clock,
@@ -110,7 +125,9 @@ def from_networkx(
 
 
 def to_networkx(graph: TemporalGraph) -> Any:
-    """Give a MultiDiGraph (MultiGraph where undirected) with the user's ids; edges carry time and toe in days, weight.
+    """Give a MultiDiGraph (MultiGraph where undirected) with the user's ids; edges carry time, toe, weight and type.
+
+    Times and ToEs are in days.
 
     In a bipartite graph the nodes are ("source", id) and ("target", id), because the same id may stand on both sides.
     """
@@ -121,11 +138,13 @@ def to_networkx(graph: TemporalGraph) -> Any:
         names = [("source" if i < graph.num_sources else "target", name) for i, name in enumerate(names)]
     network.add_nodes_from(names)
     for e, (u, v) in enumerate(zip(graph.src.tolist(), graph.dst.tolist(), strict=True)):
-        data = {"time": float(graph.time[e])}
+        data: dict[str, Any] = {"time": float(graph.time[e])}
         if not np.isnan(graph.toe[e]):
             data["toe"] = float(graph.toe[e])
         if graph.weight is not None:
             data["weight"] = float(graph.weight[e])
+        if graph.type is not None and graph.type[e] >= 0:
+            data["type"] = graph.type_names[graph.type[e]]
         network.add_edge(names[u], names[v], **data)
     return network
 

@@ -10,6 +10,8 @@ from typing import Any
 from tadge.config import check_options, option, options
 from tadge.errors import ConfigError
 
+EXCEL = "excel"  # a unit of times: days since 1900, as Excel counts them
+
 
 @dataclass(frozen=True)
 class ReadOptions:
@@ -19,7 +21,10 @@ class ReadOptions:
     dst: str | None = option(None, "column of the node it links to", kind=str)
     time: str | None = option(None, "column of the time", kind=str)
     weight: str | None = option(None, "column of the weight; 'none' for no weight", kind=str)
-    unit: str | None = option(None, "unit of numeric times: ns, us, ms, s, min, h, days, weeks or years", kind=str)
+    type: str | None = option(None, "column of the event's type, such as a kind of payment; by default none", kind=str)
+    unit: str | None = option(
+        None, "unit of numeric times: ns, us, ms, s, min, h, days, weeks, years, or excel", kind=str
+    )
     time_format: str | None = option(None, "format of written dates, like '%d/%m/%Y %H:%M'", kind=str)
     header: bool | None = option(None, "whether the first row holds the names of the columns", kind=bool)
     delimiter: str | None = option(None, "character between cells, 'tab', or 'space' for runs of blanks", kind=str)
@@ -34,17 +39,18 @@ class ReadOptions:
         "when a node joins: 'source', when it acts and when it is first seen; 'any', whenever it is seen",
         choices=("source", "any"),
     )
+    yes: bool = option(False, "take the likeliest columns, and dates, where it is not clear which is which")
     bad_rows: str = option(
         "error", "what to do with rows that cannot be read: stop, or report them and go on", choices=("error", "report")
     )
 
     def __post_init__(self) -> None:
-        for name in ("src", "dst", "time", "weight"):
+        for name in ("src", "dst", "time", "weight", "type"):
             column = getattr(self, name)
             if isinstance(column, int) and not isinstance(column, bool):
                 object.__setattr__(self, name, str(column))
         check_options(self)
-        if self.unit is not None:
+        if self.unit is not None and self.unit != EXCEL:
             from tadge.units import unit_name
 
             unit_name(self.unit)

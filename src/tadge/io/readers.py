@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,8 +16,11 @@ import polars as pl
 from tadge.arrays import Days, Flags, Nodes
 from tadge.errors import InputError, TadgeWarning
 from tadge.graph import TemporalGraph
-from tadge.graph.ids import Ids, as_id_column, encode
+from tadge.graph.event_types import NO_TYPE, NO_TYPES, EventTypes, encode_types
+from tadge.graph.ids import Ids, as_id_column, encode, split_sides
+from tadge.io.dates import as_numbers
 from tadge.io.options import ReadOptions
+from tadge.io.reading import filled_in, settled
 from tadge.io.source import open_source
 from tadge.io.table import REASONS_SHOWN, EventTable, from_frame, read_jsonl, read_parquet
 from tadge.io.text import read_text
@@ -25,6 +29,8 @@ from tadge.units import PER_DAY, date_text
 
 SHORT_SPAN, LONG_SPAN = 1e-3, 365_250.0  # days: what is shorter or longer is likely of another unit
 UNIX_START, FAR_FROM_THE_REST = 366.0, 20 * 365.25  # days: a first event in 1970, and others so much later
+ENOUGH_EVENTS = 20  # from which on there should be no more nodes than events
+OFTEN = 3  # events per node of the smaller side from which on two sides are no accident
 LOOKS_MISSING = ("nan", "null", "none", "na", "n/a", "\\n", "-", "?")
 
 
@@ -43,6 +49,7 @@ class ReadReport:
         form: format, delimiter and packing, in words.
         time: unit or format of the times, in words.
         ids: "integers" or "strings".
+        sides: why the ends were read as two sides, in words; empty where they were not.
         unsorted: rows earlier than the row before.
         warnings: what looks odd, in plain words.
     """
@@ -58,18 +65,21 @@ class ReadReport:
     form: str
     time: str
     ids: str
+    sides: str
     unsorted: int
     warnings: tuple[str, ...] = ()
 
     def warn(self) -> None:
-        """Warn, by Python's `warnings`, whoever called the function that calls this."""
+        """Warn, by Python's `warnings`, whoever called the function that called `read_aloud`."""
         for message in self.warnings:
-            warnings.warn(f"{self.source}: {message}", TadgeWarning, stacklevel=3)
+            warnings.warn(f"{self.source}: {message}", TadgeWarning, stacklevel=4)
 
     def line(self) -> str:
         """Say in one line what was found."""
         columns = ", ".join(f"{role} = {name}" for role, name in self.columns.items())
-        parts = [self.form, columns, f"time: {self.time}", f"ids: {self.ids}", _count(self.events, "event")]
+        parts = [self.form, columns, f"time: {self.time}", f"ids: {self.ids}"]
+        parts += [self.sides] if self.sides else []
+        parts.append(_count(self.events, "event"))
         if self.rejected:
             parts.append(f"{self.rejected:,} of {self.rows:,} rows REJECTED, the first: {self.reasons[0]}")
         if self.comments:
@@ -92,9 +102,14 @@ def read_events(source: str | Path | pl.DataFrame, *, quiet: bool = False, **opt
         quiet: neither print nor warn.
         **options: fields of `tadge.ReadOptions`, for what would otherwise be found: src, dst, time, weight (a name, or
             a number counted from 0), unit, time_format, header, delimiter, comments, encoding, directed, bipartite,
-            tov, bad_rows.
+            tov, bad_rows. Types of events are read where `type` names their column.
     """
-    graph, report = read_with_report(source, ReadOptions.of(options))
+    return read_aloud(source, ReadOptions.of(options), quiet)
+
+
+def read_aloud(source: str | Path | pl.DataFrame, options: ReadOptions, quiet: bool) -> TemporalGraph:
+    """Read timed links; say on stderr what was understood, and warn the caller's caller of what looks odd."""
+    graph, report = read_with_report(source, options)
     if not quiet:
         print(report.line(), file=sys.stderr)
         report.warn()
@@ -105,10 +120,38 @@ def read_with_report(source: str | Path | pl.DataFrame, options: ReadOptions) ->
     """Read timed links and account for every row; warnings are in the report alone."""
     events = _events_of(source, options)  # the columns of the file are gone by now: memory is dear
     graph = TemporalGraph.from_numbers(
-        *events.numbers, events.days, events.weight, clock=events.clock, directed=options.directed, tov=options.tov
+        *(*events.numbers, events.days, events.weight),
+        clock=events.clock,
+        directed=options.directed,
+        tov=options.tov,
+        types=events.types,
     )
-    messages = (*events.report.warnings, *_warnings(graph, events))
+    found = {"unit": events.unit, "time_format": events.time_format, "bipartite": graph.bipartite}
+    graph = replace(graph, reading=settled(options, events.report.columns, events.named, found))
+    ends_given = options.src is not None and options.dst is not None
+    messages = (*events.report.warnings, *_warnings(graph, events, ends_given))
     return graph, replace(events.report, warnings=messages)
+
+
+def read_like(
+    source: str | Path | pl.DataFrame, options: ReadOptions, reading: Mapping[str, Any] | None
+) -> tuple[TemporalGraph, ReadReport]:
+    """Read timed links as an earlier file was read, as far as nothing else is told.
+
+    Where the columns of that file are not there, columns are found as in any file.
+
+    Args:
+        source: as for `read_events`.
+        options: what is told.
+        reading: `graph.reading` of the earlier file.
+    """
+    try:
+        return read_with_report(source, filled_in(options, reading))
+    except InputError as error:
+        try:
+            return read_with_report(source, filled_in(options, reading, columns=False))
+        except InputError:
+            raise error from None
 
 
 class _Events(NamedTuple):
@@ -118,9 +161,13 @@ class _Events(NamedTuple):
     days: Days  # (E,)
     weight: Days | None  # (E,)
     clock: str
+    unit: str | None
+    time_format: str | None
+    named: bool
     unit_assumed: bool
     stamps: pl.Series | None  # the times as whole numbers, where they may become equal as days
     report: ReadReport
+    types: EventTypes
 
 
 def _events_of(source: str | Path | pl.DataFrame, options: ReadOptions) -> _Events:
@@ -134,9 +181,11 @@ def _events_of(source: str | Path | pl.DataFrame, options: ReadOptions) -> _Even
 def _usable(table: EventTable, options: ReadOptions) -> _Events:
     """Take the rows of a table that can become events; complain about, or report, the others."""
     times = read_times(
-        table.time, table.names["time"], options.unit or table.unit, options.time_format, clock=table.clock
+        *(table.time, table.names["time"], options.unit or table.unit, options.time_format, table.clock),
+        where=table.where,
+        yes=options.yes,
     )
-    weight = None if table.weight is None else table.weight.cast(pl.Float64, strict=False)
+    weight = None if table.weight is None else _weights(table.weight)
     bad, reasons = _bad_rows(table, times, weight)
     num_bad = 0 if bad is None else int(bad.sum())
     rejected, left = table.dropped + num_bad, table.num_rows - num_bad
@@ -144,17 +193,20 @@ def _usable(table: EventTable, options: ReadOptions) -> _Events:
         raise _first_bad(table, reasons, rejected)
     if left < 2:
         raise _too_few(table, reasons, left, rejected)
-    src, dst, days = table.src, table.dst, times.days
+    src, dst, days, kinds = table.src, table.dst, times.days, table.type
     if bad is not None:
         mask = pl.Series(~bad)
         src, dst, days = src.filter(mask), dst.filter(mask), days[~bad]
         weight = None if weight is None else weight.filter(mask)
+        kinds = None if kinds is None else kinds.filter(mask)
     days = np.ascontiguousarray(days)
-    bipartite = table.bipartite if options.bipartite is None else options.bipartite
-    numbers = encode(as_id_column(src, "src"), as_id_column(dst, "dst"), bipartite)
+    numbers, sides = _numbered(src, dst, table, options)
     fine = times.clock == "unix" and bad is None and times.description.endswith((" us", " ns"))
     unsorted = int(np.count_nonzero(days[1:] < days[:-1]))
     notes = list(table.notes)
+    types = NO_TYPES if kinds is None else encode_types(kinds)
+    if types.code is not None and (untyped := int(np.count_nonzero(types.code == NO_TYPE))):
+        notes.append(f"of {left:,} events {untyped:,} have no type: the cell is empty")
     if unsorted:
         notes.append(f"{unsorted:,} rows are earlier than the row before them; events were sorted by time")
     report = ReadReport(
@@ -168,8 +220,8 @@ def _usable(table: EventTable, options: ReadOptions) -> _Events:
         columns=table.names,
         form=table.form,
         time=times.description,
-        ids=("strings" if numbers[2].dtype == object else "integers")
-        + (", sources and targets apart" if bipartite else ""),
+        ids="strings" if numbers[2].dtype == object else "integers",
+        sides=sides,
         unsorted=unsorted,
         warnings=tuple(notes),
     )
@@ -178,10 +230,42 @@ def _usable(table: EventTable, options: ReadOptions) -> _Events:
         days,
         None if weight is None else weight.to_numpy().copy(),
         times.clock,
+        times.unit,
+        options.time_format or times.time_format,
+        table.named,
         times.assumed,
         table.time if fine and table.time.dtype == pl.Int64 else None,
         report,
+        types,
     )
+
+
+def _numbered(
+    src: pl.Series, dst: pl.Series, table: EventTable, options: ReadOptions
+) -> tuple[tuple[Nodes, Nodes, Ids, int], str]:
+    """Number the nodes, those of two sides apart; say why there are two sides where nobody said so."""
+    names = table.names["src"], table.names["dst"]
+    bipartite = table.apart if options.bipartite is None else options.bipartite
+    numbers = encode(as_id_column(src, "src"), as_id_column(dst, "dst"), bipartite)
+    if bipartite:
+        by_name = f"{names[0]} and {names[1]} are of two kinds: read as two-sided"
+        return numbers, by_name if options.bipartite is None else "sources and targets apart"
+    if options.bipartite is None and options.directed:
+        split = split_sides(*numbers[:3])
+        if split is not None and (table.two_kinds or _enough_to_tell(*split)):
+            return split, f"{names[0]} and {names[1]} share no value: read as two-sided"
+    return numbers, ""
+
+
+def _enough_to_tell(src: Nodes, _: Nodes, ids: Ids, num_sources: int) -> bool:
+    """Tell whether it can be no accident that nobody is on both sides: one side comes again and again."""
+    return src.size >= ENOUGH_EVENTS and src.size >= OFTEN * min(num_sources, ids.size - num_sources)
+
+
+def _weights(column: pl.Series) -> pl.Series:
+    if column.dtype == pl.String:
+        return as_numbers(column)
+    return column.cast(pl.Float64, strict=False)
 
 
 def _bad_rows(table: EventTable, times: Times, weight: pl.Series | None) -> tuple[Flags | None, list[str]]:
@@ -239,7 +323,7 @@ def _too_few(table: EventTable, reasons: list[str], left: int, total_bad: int) -
     return InputError(what, expected="at least two, so that one can follow the other", found=found, where=where)
 
 
-def _warnings(graph: TemporalGraph, events: _Events) -> list[str]:
+def _warnings(graph: TemporalGraph, events: _Events, ends_given: bool) -> list[str]:
     """Say in plain words what looks odd in a graph."""
     messages = []
     first, last = float(graph.time[0]), float(graph.time[-1])
@@ -255,6 +339,11 @@ def _warnings(graph: TemporalGraph, events: _Events) -> list[str]:
         middle = float(graph.time[graph.num_events // 2])
         if first < UNIX_START and middle - first > FAR_FROM_THE_REST:
             messages.append(f"the first event is at {date_text(first, 'unix')}, far from the rest: a missing time?")
+    if graph.num_nodes > graph.num_events >= ENOUGH_EVENTS and not ends_given:
+        ends = f"{events.report.columns['src']} and {events.report.columns['dst']}"
+        messages.append(
+            f"more nodes ({graph.num_nodes:,}) than events ({graph.num_events:,}): are {ends} who acts and on whom?"
+        )
     if "date" not in events.report.time and not SHORT_SPAN <= span <= LONG_SPAN:
         messages.append(f"all events lie within {span:,.3g} days: is the unit right?")
     if events.stamps is not None:

@@ -11,7 +11,8 @@ import polars as pl
 
 from tadge.errors import InputError
 from tadge.io.options import ReadOptions
-from tadge.io.sniff import SAMPLE_ROWS, ColumnRoles, find_columns
+from tadge.io.roles import ColumnRoles, find_columns
+from tadge.io.sniff import LONG_SAMPLE
 from tadge.io.source import Source, check_utf8
 
 REASONS_SHOWN = 5  # rejected rows that are quoted in full
@@ -33,9 +34,12 @@ class EventTable:
         line_of: from a row's index to the line it stands on.
         unit: the time unit that the column's name states.
         clock: the clock that it states.
-        bipartite: whether the columns' names say that ids are separate ranges.
+        two_kinds: whether the columns' names say that the ends are of two kinds, like customer and agent.
+        apart: whether they say it so clearly that the same id on both sides is two nodes, like user 7 and item 7.
         dropped: rows that have the wrong number of cells, with reasons.
         notes: what looks odd, in plain words.
+        type: strings or integers, null where the cell is empty; or None.
+        named: whether columns have names.
     """
 
     src: pl.Series
@@ -48,12 +52,15 @@ class EventTable:
     line_of: Callable[[int], int]
     unit: str | None = None
     clock: str | None = None
-    bipartite: bool = False
+    two_kinds: bool = False
+    apart: bool = False
     dropped: int = 0
     dropped_reasons: tuple[str, ...] = ()
     comments: int = 0
     blank: int = 0
     notes: tuple[str, ...] = ()
+    type: pl.Series | None = None
+    named: bool = True
 
     @property
     def num_rows(self) -> int:
@@ -64,6 +71,13 @@ class EventTable:
 def column_names(columns: ColumnRoles, names: tuple[str, ...]) -> dict[str, str]:
     """Name the column of each role: by its header, else by its number."""
     return {role: names[at] if at < len(names) and names[at] else f"column {at}" for role, at in columns.used().items()}
+
+
+def with_day_time(dates: pl.Series, clocks: pl.Series | None) -> pl.Series:
+    """Join dates and times of day that stand in two columns, (E,) each, as strings."""
+    if clocks is None:
+        return dates
+    return dates.cast(pl.String).str.strip_chars() + " " + clocks.cast(pl.String).str.strip_chars()
 
 
 def from_frame(frame: Any, options: ReadOptions) -> EventTable:
@@ -85,7 +99,7 @@ def _columns_of(frame: pl.DataFrame, options: ReadOptions, where: str) -> Column
     """Find the columns that matter by their names and first values."""
     if frame.height == 0:
         raise InputError("there is no event in it", expected="at least one row", where=where)
-    rows = frame.head(SAMPLE_ROWS).iter_rows()
+    rows = frame.head(LONG_SAMPLE).iter_rows()
     sample = tuple(tuple("" if cell is None else str(cell) for cell in row) for row in rows)
     return find_columns(tuple(frame.columns), sample, frame.width, options, where)
 
@@ -103,7 +117,7 @@ def _table(
     return EventTable(
         _ids(used["src"], "src", where),
         _ids(used["dst"], "dst", where),
-        used["time"],
+        with_day_time(used["time"], used.get("day_time")),
         used.get("weight"),
         column_names(columns, names),
         where,
@@ -111,7 +125,10 @@ def _table(
         line_of,
         unit=columns.unit,
         clock=columns.clock,
-        bipartite=columns.bipartite,
+        two_kinds=columns.two_kinds,
+        apart=columns.apart,
+        notes=columns.notes,
+        type=used.get("type"),
         **more,
     )
 
@@ -161,7 +178,7 @@ def read_parquet(source: Source, options: ReadOptions) -> EventTable:
     where = str(source.path)
     try:
         lazy = pl.scan_parquet(source.path, glob=False)
-        head = lazy.head(SAMPLE_ROWS).collect()
+        head = lazy.head(LONG_SAMPLE).collect()
         columns = _columns_of(head, options, where)
         frame = lazy.select(pl.nth(at).alias(role) for role, at in columns.used().items()).collect()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
@@ -202,8 +219,8 @@ def read_jsonl(source: Source, options: ReadOptions) -> EventTable:
     if not records:
         what = dropped[0] if dropped else "there is no event in it"
         raise InputError(what, expected="one JSON object a line", where=where)
-    names = tuple(dict.fromkeys(key for record in records[:SAMPLE_ROWS] for key in record))
-    sample = tuple(tuple(str(record.get(name, "")) for name in names) for record in records[:SAMPLE_ROWS])
+    names = tuple(dict.fromkeys(key for record in records[:LONG_SAMPLE] for key in record))
+    sample = tuple(tuple(str(record.get(name, "")) for name in names) for record in records[:LONG_SAMPLE])
     columns = find_columns(names, sample, len(names), options, where)
     used = {role: _json_column(records, lines, names[at], role, where) for role, at in columns.used().items()}
     return _table(

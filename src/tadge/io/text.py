@@ -11,10 +11,11 @@ import polars as pl
 from tadge.arrays import Ints
 from tadge.errors import InputError
 from tadge.io.options import ReadOptions
+from tadge.io.roles import INTEGER_CELL, ColumnRoles, find_columns
 from tadge.io.scan import NO_BYTE, RowPlaces, Scan, collapse_blanks, copy_rows, find_rows, scan
-from tadge.io.sniff import DELIMITER_NAMES, INTEGER_CELL, ColumnRoles, Dialect, find_columns, sniff
+from tadge.io.sniff import DELIMITER_NAMES, SAMPLE_ROWS, Dialect, sniff
 from tadge.io.source import Bytes, Source, check_utf8
-from tadge.io.table import LONGEST_ID, REASONS_SHOWN, EventTable, column_names
+from tadge.io.table import LONGEST_ID, REASONS_SHOWN, EventTable, column_names, with_day_time
 
 QUOTE = ord('"')
 BLANKS = " \t"  # around a cell they mean nothing, inside quotes as well
@@ -43,22 +44,26 @@ def read_text(source: Source, options: ReadOptions) -> EventTable:
     body = _look(source, dialect, columns)
     _refuse(body.seen, dialect, options, where)
     whole_body, kept_lines, reasons, dropped = _whole_rows(body, dialect)
-    integers = _sample_is_integers(dialect, columns) and not body.seen.zero_led
+    integers = _are_integers(dialect.sample, columns) and not body.seen.zero_led
     frame = _parse(whole_body, dialect, columns, source, integers)
 
     @cache
     def lines() -> Ints:
         return body.rows().line if kept_lines is None else kept_lines
 
-    notes = []
-    if integers and frame["src"].dtype != pl.Int64:
+    notes = list(columns.notes)
+    if (
+        _are_integers(dialect.sample[:SAMPLE_ROWS], columns)
+        and not body.seen.zero_led
+        and frame["src"].dtype != pl.Int64
+    ):
         notes.append("the first ids are integers, later ones are not: all were taken as strings")
     packing = f", {source.packing}" if source.packing else ""
     header = "header" if dialect.names else "no header"
     return EventTable(
         frame["src"],
         frame["dst"],
-        frame["time"],
+        with_day_time(frame["time"], frame["day_time"] if "day_time" in frame.columns else None),
         frame["weight"] if "weight" in frame.columns else None,
         column_names(columns, dialect.names),
         where,
@@ -66,12 +71,15 @@ def read_text(source: Source, options: ReadOptions) -> EventTable:
         lambda row: int(lines()[row]) + dialect.lines_before,
         unit=columns.unit,
         clock=columns.clock,
-        bipartite=columns.bipartite,
+        two_kinds=columns.two_kinds,
+        apart=columns.apart,
         dropped=dropped,
         dropped_reasons=reasons,
         comments=dialect.comments_before + body.seen.comments,
         blank=body.seen.blank,
         notes=tuple(notes),
+        type=frame["type"] if "type" in frame.columns else None,
+        named=bool(dialect.names),
     )
 
 
@@ -141,9 +149,8 @@ def _refuse(seen: Scan, dialect: Dialect, options: ReadOptions, where: str) -> N
         raise InputError(what, cure=cure, where=at(seen.comment_row_line))
 
 
-def _sample_is_integers(dialect: Dialect, columns: ColumnRoles) -> bool:
-    cells = (row[at] for row in dialect.sample for at in (columns.src, columns.dst) if len(row) > at)
-    return all(INTEGER_CELL.fullmatch(cell) for cell in cells)
+def _are_integers(sample: tuple[tuple[str, ...], ...], columns: ColumnRoles) -> bool:
+    return all(INTEGER_CELL.fullmatch(row[at]) for row in sample for at in (columns.src, columns.dst))
 
 
 # -- typed parsing ----------------------------------------------------------------------------------------------------
@@ -171,20 +178,19 @@ def _scan_csv(body: _Body, dialect: Dialect, columns: ColumnRoles, types: dict[s
 
 def _parse(body: _Body, dialect: Dialect, columns: ColumnRoles, source: Source, integers: bool) -> pl.DataFrame:
     """Parse with the types that the sample suggests; where a cell does not fit, as strings, to see which."""
-    times = [row[columns.time] for row in dialect.sample if len(row) > columns.time]
+    times = [row[columns.time] for row in dialect.sample]
     types: dict[str, type[pl.DataType]] = {"time": pl.String, "weight": pl.Float64}
-    if all(INTEGER_CELL.fullmatch(cell) for cell in times):
-        types["time"] = pl.Int64
-    elif all(_is_float(cell) for cell in times):
-        types["time"] = pl.Float64
+    types |= {"day_time": pl.String, "type": pl.String}
+    if columns.day_time is None and all(_is_float(cell) for cell in times):
+        types["time"] = pl.Int64 if all(INTEGER_CELL.fullmatch(cell) for cell in times) else pl.Float64
     types |= {"src": pl.Int64, "dst": pl.Int64} if integers else {"src": pl.String, "dst": pl.String}
     try:
         frame = _collect(_scan_csv(body, dialect, columns, types), integers, bool(body.seen.padded))
-        if sum(frame.null_count().row(0)) == 0:
+        if sum(frame.drop("type", strict=False).null_count().row(0)) == 0:
             return frame
     except pl.exceptions.PolarsError:
         check_utf8(source)
-    strings = _scan_csv(body, dialect, columns, dict.fromkeys(("src", "dst", "time", "weight"), pl.String))
+    strings = _scan_csv(body, dialect, columns, dict.fromkeys(columns.used(), pl.String))
     try:
         frame = strings.collect()
     except pl.exceptions.PolarsError as error:

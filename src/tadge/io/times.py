@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import cast
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 
 from tadge.arrays import Days, Flags
-from tadge.errors import ConfigError
+from tadge.errors import InputError
 from tadge.graph.ids import chunks
+from tadge.io.dates import EXCEL_EPOCH, as_numbers, find_formats, looks_like_excel, parse_dates
+from tadge.io.options import EXCEL
+from tadge.io.words import is_date_name
 from tadge.units import ABSURD_DAY, PER_DAY, UNIX_TO_DAY, days_of_dates, is_unix, typical, unit_name, unix_unit
 
 WRITTEN = re.compile(
@@ -19,6 +21,7 @@ WRITTEN = re.compile(
     r"(?:[T ](?P<clock>\d{2}:\d{2})(?P<seconds>:\d{2}(?:\.\d+)?)?(?P<zone>Z|[+-]\d{2}:?\d{2})?)?"
 )
 YEAR_MONTH = re.compile(r"\d{4}-\d{2}")
+MOST = 0.6  # fraction of numbers that must be dates like 20150630; the others are faulty
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,8 @@ class Times:
         clock: "unix" or "own".
         description: the unit or format, in words.
         assumed: nothing in the file settles the unit; it was assumed.
+        unit: of numbers that were read as such.
+        time_format: of dates whose format was found.
     """
 
     days: Days
@@ -40,10 +45,19 @@ class Times:
     clock: str
     description: str
     assumed: bool = False
+    unit: str | None = None
+    time_format: str | None = None
 
 
 def read_times(
-    column: pl.Series, name: str, unit: str | None = None, time_format: str | None = None, clock: str | None = None
+    column: pl.Series,
+    name: str,
+    unit: str | None = None,
+    time_format: str | None = None,
+    clock: str | None = None,
+    *,
+    where: str = "the table",
+    yes: bool = False,
 ) -> Times:
     """Convert a column of numbers, strings or dates, (E,), to days.
 
@@ -53,6 +67,8 @@ def read_times(
         unit: unit of numbers; found where it is Unix time, else seconds.
         time_format: format of written dates, for those that are not ISO.
         clock: "unix" where numbers are known to count from 1970.
+        where: the file, for messages.
+        yes: take the day first where written dates can be read in two ways; else that is an error.
     """
     if column.dtype in (pl.Datetime, pl.Date):
         return _dates(column, "a date", "dates")
@@ -62,8 +78,10 @@ def read_times(
             return _read_format(column, time_format)
         first = _typical_cell(column)
         if _as_number(first) is None:
-            return _read_written(column, first)
-        column = column.cast(pl.Float64, strict=False)
+            return _read_written(column, first, where, yes)
+        column = as_numbers(column)
+    elif isinstance(column.dtype, pl.Decimal) or column.dtype in (pl.Int128, pl.UInt128):
+        column = column.cast(pl.Float64)
     elif not column.dtype.is_numeric():
         return _checked(np.full(column.len(), np.nan), "numbers or dates", "own", str(column.dtype))
     elif time_format is not None:
@@ -82,7 +100,7 @@ def _typical_cell(column: pl.Series) -> str:
 
 def _as_number(cell: str) -> float | None:
     try:
-        return float(cell)
+        return float(cell.replace(",", ".", 1))
     except ValueError:
         return None
 
@@ -91,6 +109,9 @@ def _read_numbers(column: pl.Series, name: str, unit: str | None, clock: str | N
     sample = column.gather_every(max(1, column.len() // 10_000)).drop_nulls().cast(pl.Float64)
     sample = sample.filter(sample.is_finite())
     middle = typical(sample.to_numpy())
+    if unit == EXCEL or (unit is None and clock is None and is_date_name(name) and looks_like_excel(sample)):
+        days = column.cast(pl.Float64).fill_null(np.nan).to_numpy() - EXCEL_EPOCH
+        return replace(_checked(days, "days as Excel counts them", "unix", "days as Excel counts them"), unit=EXCEL)
     calendar = _calendar_numbers(column, sample, name) if unit is None else None
     if calendar is not None:
         return calendar
@@ -101,6 +122,11 @@ def _read_numbers(column: pl.Series, name: str, unit: str | None, clock: str | N
     for chunk in chunks(column):
         np.divide(chunk, PER_DAY[known or "s"], out=days[at : at + chunk.size])
         at += chunk.size
+    return replace(_numbers_as_days(days, middle, known, clock, sample), unit=known or "s")
+
+
+def _numbers_as_days(days: Days, middle: float, known: str | None, clock: str | None, sample: pl.Series) -> Times:
+    """Say what numbers are that were turned into days: Unix time, numbers in a known unit, or in seconds by default."""
     if clock == "unix":
         return _checked(days, "numbers", "unix", f"Unix time in {known}", negative_ok=True)
     if is_unix(middle, known):
@@ -115,49 +141,61 @@ def _read_numbers(column: pl.Series, name: str, unit: str | None, clock: str | N
 
 
 def _calendar_numbers(column: pl.Series, sample: pl.Series, name: str) -> Times | None:
-    """Read 1995 (in a column called year) and 20150630 as dates; None where the numbers are neither."""
-    if not sample.len() or not (sample == sample.floor()).all():
+    """Read 1995 (in a column called year) and 20150630 as dates; None where most numbers are neither."""
+    whole = sample.filter(sample == sample.floor())
+    years = name.lower() == "year" and whole.is_between(1, 9999).sum() >= MOST * sample.len() > 0
+    days = whole.is_between(19_000_101, 21_001_231).sum() >= MOST * sample.len() > 0
+    if not (years or (days and whole.n_unique() > 1)):
         return None
-    low, high = cast(float, sample.min()), cast(float, sample.max())
-    if name.lower() == "year" and low >= 1 and high <= 9999:
-        dates = column.cast(pl.Int64, strict=False).cast(pl.String).str.zfill(4) + "-01-01"
-        return _from_iso(dates, "calendar years")
-    if 19_000_101 <= low < high <= 21_001_231:
-        dates = column.cast(pl.Int64, strict=False).cast(pl.String).str.to_date("%Y%m%d", strict=False)
-        if dates.null_count() == 0:
-            return _dates(dates, "a date like 20150630", "dates like 20150630")
-    return None
+    numbers = column.cast(pl.Float64)
+    written = (
+        column.cast(pl.Int64, strict=False).cast(pl.String).set((numbers != numbers.floor()).fill_null(True), None)
+    )
+    if years:
+        return _from_iso(written.str.zfill(4) + "-01-01", "calendar years")
+    dates = written.str.to_date("%Y%m%d", strict=False)
+    if dates.drop_nulls().len() < MOST * dates.len():
+        return None
+    return _dates(dates, "a date like 20150630", "dates like 20150630")
 
 
 def _read_format(column: pl.Series, time_format: str) -> Times:
     """Read written dates in a format of the user's."""
-    try:
-        if "%H" in time_format or "%I" in time_format or "%s" in time_format or "%T" in time_format:
-            dates = column.str.to_datetime(time_format, strict=False, time_unit="us")
-        else:
-            dates = column.str.to_date(time_format, strict=False).cast(pl.Datetime("us"))
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        what = f"the time format cannot be used ({str(error).splitlines()[0]})"
-        raise ConfigError(what, found=repr(time_format), where="time_format") from None
-    return _dates(dates, f"times written as {time_format}", f"dates as {time_format}")
+    return _dates(parse_dates(column, time_format), f"times written as {time_format}", f"dates as {time_format}")
 
 
-def _read_written(column: pl.Series, first: str) -> Times:
-    """Read ISO dates and date-times, all of the form that the first one has."""
+def _read_written(column: pl.Series, first: str, where: str, yes: bool) -> Times:
+    """Read ISO dates and date-times, all of the form that the first one has; others by the format that fits them."""
+    if first.endswith((" UTC", " GMT")):  # BigQuery's
+        column, first = column.str.replace(" (UTC|GMT)$", "Z"), first[:-4] + "Z"
     dates = column.str.replace_all("/", "-", literal=True)
-    first = first.replace("/", "-")
-    if YEAR_MONTH.fullmatch(first):
-        return _from_iso(dates + "-01", f"months like {first}")
-    match = WRITTEN.fullmatch(first)
+    iso = first.replace("/", "-")
+    if YEAR_MONTH.fullmatch(iso):
+        return _from_iso(dates + "-01", f"months like {iso}")
+    match = WRITTEN.fullmatch(iso)
     if match is None:
-        expected = "a number or an ISO date, or a time_format like %d/%m/%Y"
-        return Times(np.full(column.len(), np.nan), np.ones(column.len(), np.bool_), expected, "own", "unknown")
+        return _by_format(column, first, where, yes)
     if match["clock"] is None:
-        return _from_iso(dates, f"dates like {first}")
+        return _from_iso(dates, f"dates like {iso}")
     dates = dates.str.replace("T", " ", literal=True).str.replace("Z$", "+00:00")
     form = "%Y-%m-%d %H:%M" + ("" if match["seconds"] is None else ":%S%.f") + ("" if match["zone"] is None else "%z")
     zone = "with zones" if match["zone"] else "without a zone, taken as UTC"
-    return _from_iso(dates, f"date-times like {first} {zone}", form)
+    return _from_iso(dates, f"date-times like {iso} {zone}", form)
+
+
+def _by_format(column: pl.Series, first: str, where: str, yes: bool) -> Times:
+    """Read dates that are not ISO, where their values leave one format; else ask."""
+    formats = find_formats(column, first)
+    if not formats:
+        expected = "a number or an ISO date, or a time_format like %d/%m/%Y"
+        return Times(np.full(column.len(), np.nan), np.ones(column.len(), np.bool_), expected, "own", "unknown")
+    if len(formats) > 1 and not yes:
+        calls = "".join(f"\n  read_events({where!r}, time_format={form!r})" for form in formats)
+        cure = f"say which, or yes=True for the first of:{calls}"
+        raise InputError("day and month can be read in two ways", found=repr(first), cure=cure, where=where)
+    form = formats[0]
+    dates = parse_dates(column.str.strip_chars("[]"), form)
+    return replace(_dates(dates, f"times written as {form}", f"dates as {form}, like {first}"), time_format=form)
 
 
 def _from_iso(written: pl.Series, description: str, form: str | None = None) -> Times:

@@ -1,14 +1,15 @@
-"""Files of vectors under the user's own ids: Parquet, npz, and the text form of word2vec.
+"""Files of vectors under the user's own ids: Parquet, npz, CSV, and the text form of word2vec.
 
-Parquet has the columns `id` and `vector`, npz the arrays `ids` and `vectors`; a text has "N dim" in its first row and
-an id with its numbers, parted by blanks, in every other. What is written is read back bit for bit.
+Parquet has the columns `id` and `vector`, npz the arrays `ids` and `vectors`, CSV and TSV the columns `id`, `v0`, `v1`
+and so on; a text has "N dim" in its first row and an id with its numbers, parted by blanks, in every other. What is
+written is read back bit for bit.
 """
 
 from __future__ import annotations
 
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -25,7 +26,8 @@ from tadge.io.table import damaged_parquet
 from tadge.storage.atomic import atomic_file
 
 TEXTS = (".txt", ".vec", ".w2v")
-VECTOR_FORMS = (".parquet", ".npz", *TEXTS)
+SEPARATORS = {".csv": ",", ".tsv": "\t"}
+VECTOR_FORMS = (".parquet", ".npz", *SEPARATORS, *TEXTS)
 ROWS_AT_A_TIME = 8_192  # of a text that are written at a time
 BLANK = r"[\s\x1c-\x1f]"  # all that anybody may take for a blank
 LARGEST = float(np.finfo(np.float32).max)
@@ -49,13 +51,15 @@ def vector_form(path: Path) -> str:
 # -- writing ----------------------------------------------------------------------------------------------------------
 
 
-def write_vectors(path: str | Path, ids: Any, vectors: Any) -> Path:
+def write_vectors(path: str | Path, ids: Any, vectors: Any, about: Mapping[str, str] | None = None) -> Path:
     """Write vectors, (N, D), under ids, (N,), in the form that the file's name asks for, whole or not at all.
 
     Args:
-        path: ends in .parquet, .npz, or .txt, .vec or .w2v for the text form of word2vec.
-        ids: integers or strings; in a text form without blanks.
+        path: ends in .parquet, .npz, .csv, .tsv, or .txt, .vec or .w2v for the text form of word2vec.
+        ids: integers or strings; in the text form of word2vec without blanks.
         vectors: finite numbers; they are kept as float32.
+        about: words to keep beside them, such as the moment they are as of: metadata of a Parquet file, arrays of an
+            npz file; other forms have no place for them.
     """
     path = Path(path)
     form = vector_form(path)
@@ -68,10 +72,16 @@ def write_vectors(path: str | Path, ids: Any, vectors: Any) -> Path:
         raise InputError("an id ends in a null character", cure="write .parquet instead", where=str(path))
     with atomic_file(path) as file:
         if form == ".parquet":
-            pl.DataFrame({"id": names, "vector": pl.Series(rows)}).write_parquet(file)
+            pl.DataFrame({"id": names, "vector": pl.Series(rows)}).write_parquet(file, metadata=dict(about or {}))
         elif form == ".npz":
             strings = names.dtype == pl.String
-            np.savez(file, ids=np.array(names.to_list(), dtype=str) if strings else names.to_numpy(), vectors=rows)
+            arrays: dict[str, Any] = {
+                "ids": np.array(names.to_list(), dtype=str) if strings else names.to_numpy(),
+                "vectors": rows,
+            }
+            np.savez(file, **{**{name: np.array(word) for name, word in (about or {}).items()}, **arrays})
+        elif form in SEPARATORS:
+            _wide(names, rows).write_csv(file, separator=SEPARATORS[form])
         else:
             _write_text(file, names, rows)
     return path
@@ -86,6 +96,12 @@ def _check_blanks(names: pl.Series, path: Path) -> None:
         found = repr(names[wrong.arg_max() or 0])
         cure = "write .parquet or .npz instead"
         raise InputError("an id with a blank", expected="ids without", found=found, cure=cure, where=str(path))
+
+
+def _wide(names: pl.Series, rows: Vectors) -> pl.DataFrame:
+    """Put every number of a vector into a column of its own."""
+    frame = pl.DataFrame(rows, schema=[f"v{place}" for place in range(rows.shape[1])], orient="row")
+    return frame.insert_column(0, names.alias("id"))
 
 
 def _write_text(file: BinaryIO, names: pl.Series, rows: Vectors) -> None:
@@ -114,9 +130,10 @@ def read_vectors(path: str | Path) -> tuple[Ids, Vectors]:
     form = vector_form(path)
     if not first_bytes(path, "a file of vectors"):
         raise InputError("the file is empty", expected="vectors", cure=AGAIN, where=str(path))
-    names, vectors = {".parquet": _read_parquet, ".npz": _read_npz}.get(form, _read_text)(path)
+    readers = {".parquet": _read_parquet, ".npz": _read_npz, ".csv": _read_wide, ".tsv": _read_wide}
+    names, vectors = readers.get(form, _read_text)(path)
     column = _names(names, f"{path}, ids")
-    first = 2 if form in TEXTS else 1  # the row that the first vector stands on
+    first = 1 if form in (".parquet", ".npz") else 2  # the row that the first vector stands on
     rows = _numbers(vectors, str(path), lambda row: f"{path}, row {row + first}")
     _check_sizes(column.len(), rows, str(path))
     ids: Ids = column.to_numpy()
@@ -201,6 +218,25 @@ def _read_npz(path: Path) -> tuple[Any, npt.NDArray[Any]]:
     return ids, vectors
 
 
+def _read_wide(path: Path) -> tuple[Any, npt.NDArray[Any]]:
+    where = str(path)
+    options: dict[str, Any] = {"separator": SEPARATORS[path.suffix.lower()], "infer_schema": False, "glob": False}
+    try:
+        frame = pl.read_csv(path, **options)
+    except UNREADABLE as error:
+        reason = str(error).splitlines()[0][:200]
+        raise InputError(f"cannot be read ({reason})", expected="id,v0,v1,...", cure=AGAIN, where=where) from None
+    if frame.columns[:1] != ["id"] or frame.width < 2:
+        found = ", ".join(frame.columns[:5])
+        raise InputError("no header of vectors", expected="id,v0,v1,...", found=found, where=f"{path}, row 1")
+    numbers = frame.drop("id").cast(pl.Float32, strict=False)
+    holes = numbers.select(pl.any_horizontal(pl.all().is_null())).to_series()
+    if holes.any():
+        row = holes.arg_max() or 0
+        raise InputError("not a vector", expected="a number in every cell", where=f"{path}, row {row + 2}")
+    return _integers_or_strings(frame["id"].fill_null("")), numbers.to_numpy()
+
+
 # -- the text form of word2vec ----------------------------------------------------------------------------------------
 
 
@@ -217,8 +253,13 @@ def _read_text(path: Path) -> tuple[Any, npt.NDArray[Any]]:
     if names.len() != num:
         expected, found = f"{num:,} rows after it, as the header says", f"{names.len():,}"
         raise InputError("the file is not whole", expected=expected, found=found, cure=AGAIN, where=where)
+    return _integers_or_strings(names), vectors
+
+
+def _integers_or_strings(names: pl.Series) -> pl.Series:
+    """Take ids from a text as integers where all of them are written as such."""
     integers = names.cast(pl.Int64, strict=False)
-    return (integers if (integers.cast(pl.String) == names).fill_null(False).all() else names), vectors
+    return integers if (integers.cast(pl.String) == names).fill_null(False).all() else names
 
 
 def _parse(path: Path, num: int, dim: int, sample: bytes) -> tuple[pl.Series, npt.NDArray[Any]] | None:

@@ -12,10 +12,8 @@ import polars as pl
 from rich.table import Table
 from rich.text import Text
 
-from tadge.units import date_text
+from tadge.units import date_text, span_text
 
-YEAR = 365.2425  # days
-UNITS = ("s", 1 / 86_400, 60, 0), ("min", 1 / 1_440, 60, 0), ("h", 1 / 24, 24, 1), ("days", 1.0, 2 * YEAR, 1)
 NEW = "someone new"
 MANY_COLUMNS = 6  # stand closer to each other
 
@@ -84,14 +82,8 @@ def id_column(name: str) -> Column:
 
 
 def wait_text(days: float | None) -> str:
-    """Write a time in the unit that people would use: 45 s, 12 min, 3.2 h, 15.8 days, 2.3 years."""
-    if days is None:
-        return "-"
-    for unit, size, limit, decimals in UNITS:
-        number = days / size
-        if round(abs(number), decimals) < limit:
-            return f"{number:,.{decimals}f} {unit}"
-    return f"{days / YEAR:,.1f} years"
+    """Write a time in the unit that people would use; a dash where there is none."""
+    return "-" if days is None else span_text(days)
 
 
 def range_text(row: dict[str, Any], level: int) -> str:
@@ -110,6 +102,13 @@ def percent_text(probability: float | None) -> str:
         return f"{100 * probability:.1e}%" if probability < 0.5 else ">99.999999%"
     decimals = max(1, 1 - math.floor(math.log10(100 * nearest)))
     return f"{100 * probability:.{decimals}f}%"
+
+
+def points_text(difference: float) -> str:
+    """Write a difference of probabilities in points of percent, with its sign."""
+    points = 100 * difference
+    decimals = 1 if abs(points) >= 0.95 or points == 0 else 1 - math.floor(math.log10(max(abs(points), 1e-8)))
+    return f"{points:+.{decimals}f}"
 
 
 def date_cell(value: Any) -> str:

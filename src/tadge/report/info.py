@@ -24,6 +24,11 @@ TOE_BINS = (  # upper ends in days
     ("a year or more", np.inf),
 )
 
+PASSIVE = (
+    "Targets never act in a two-sided graph: a ToE here is the age of its target, the time since it was first seen, "
+    "and no response time. For how long links take, fit and ask tadge when."
+)
+
 
 def graph_summary(graph: TemporalGraph, report: ReadReport | None = None, classes: int | None = None) -> dict[str, Any]:
     """Collect everything that is shown, ready for JSON.
@@ -37,6 +42,8 @@ def graph_summary(graph: TemporalGraph, report: ReadReport | None = None, classe
     figures["fraction_without_toe"] = 1 - figures["events_with_toe"] / graph.num_events if graph.num_events else None
     figures["first"] = date_text(float(graph.time[0]), graph.clock) if graph.num_events else None
     figures["last"] = date_text(float(graph.time[-1]), graph.clock) if graph.num_events else None
+    if graph.bipartite and graph.directed and graph.tov_rule == "source":
+        figures["note"] = PASSIVE
     if report is not None:
         figures["read"] = dataclasses.asdict(report)
         figures["warnings"] = list(report.warnings)
@@ -69,7 +76,8 @@ def graph_tables(figures: dict[str, Any]) -> Group:
     most = max(figures["toe_histogram"].values()) or 1
     for name, count in figures["toe_histogram"].items():
         histogram.add_row(name, f"{count:,}", "█" * round(40 * count / most) or ("▏" if count else ""))
-    return Group(table_1, Text(), rows, Text(), histogram)
+    note = [Text(), Text(figures["note"])] if "note" in figures else []
+    return Group(table_1, Text(), rows, Text(), histogram, *note)
 
 
 def _float(value: float | None) -> str:
@@ -82,7 +90,7 @@ def _facts(figures: dict[str, Any]) -> list[tuple[str, str]]:
     def counted(key: str) -> str:
         return f"{figures[key]:,} ({100 * figures[key] / events:.1f}%)"
 
-    kind = ("directed" if figures["directed"] else "undirected") + (", bipartite" if figures["bipartite"] else "")
+    kind = ("directed" if figures["directed"] else "undirected") + (", two-sided" if figures["bipartite"] else "")
     quantiles = figures["toe_quantiles_days"]
     return [
         ("kind", kind + (", weighted" if figures["weighted"] else "")),

@@ -12,7 +12,7 @@ from typing import Any
 from tadge.config import ForecastConfig, NetworkConfig, TrainConfig, WalkConfig
 from tadge.evaluation.figures import Figure, label, number, smaller_is_better
 from tadge.evaluation.result import Result
-from tadge.evaluation.table import MEANING, asked, num_periods, shown_metrics, spread_over
+from tadge.evaluation.table import MEANING, asked, grids_of, num_periods, shown_metrics, spread_over
 
 HEAD = """# Results
 
@@ -97,7 +97,8 @@ def _study(name: str, result: Result) -> Iterator[str]:
     add("learning, s", {one: value if value >= 0.01 else None for one, value in seconds.items()})
     about_data, seeds = result.data["name"], len(result.seeds)
     yield f"## {about_data}, study: {name.removeprefix(about_data).strip('-')}\n"
-    yield f"{result.notes[0]} {seeds} seed{'s' if seeds > 1 else ''}; {result.seconds:,.0f} s in all.\n"
+    plural = "s" if seeds > 1 else ""
+    yield f"{result.notes[0]} {seeds} seed{plural}; {result.seconds:,.0f} s in all; {_code(result)}.\n"
     lines = ["| | " + " | ".join(heads) + " |", "|---" * (len(heads) + 1) + "|"]
     lines += [f"| {method} | " + " | ".join(cells) + " |" for method, cells in rows.items()]
     yield "\n".join(lines) + "\n"
@@ -108,6 +109,8 @@ def _study(name: str, result: Result) -> Iterator[str]:
 def _section(result: Result) -> Iterator[str]:
     data, seeds = result.data, len(result.seeds)
     title, learned = f"## {data['name']}, protocol {result.protocol}", ""
+    if result.config.get("refresh", 1) > 1:
+        title += f", refreshed every {result.config['refresh']} events"
     if num_periods(result) > 1:
         title += f", {num_periods(result)} test periods"
     if result.config.get("refit"):
@@ -116,7 +119,7 @@ def _section(result: Result) -> Iterator[str]:
     yield (
         f"{MEANING[result.protocol]}{learned} {data['nodes']:,} nodes, {data['events']:,} events; "
         f"{seeds} seed{'s' if seeds > 1 else ''}; {result.seconds:,.0f} s in all, {result.peak_memory_mb:,.0f} MB at "
-        f"most; tadge {result.version}, data {data['fingerprint']}.\n"
+        f"most; {_code(result)}, data {data['fingerprint']}.\n"
     )
     changed = _changed(result)
     if changed:
@@ -126,6 +129,12 @@ def _section(result: Result) -> Iterator[str]:
     if result.notes:
         yield "Notes:\n"
         yield "\n".join(f"- {note}" for note in result.notes) + "\n"
+
+
+def _code(result: Result) -> str:
+    """Say which code made a record: version and commit, or that it is of before records named their commit."""
+    earlier = "" if "(" in result.version else ", earlier code, of before records named their commit"
+    return f"tadge {result.version}{earlier}"
 
 
 def _changed(result: Result) -> list[str]:
@@ -155,6 +164,10 @@ def _table(result: Result, task: str) -> Iterator[str]:
     yield "\n".join(lines) + "\n"
     for sentence in result.sentences(task):
         yield sentence + "\n"
+    for title, head, rows in grids_of(result, task):
+        grid = [f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)]
+        yield f"{title[:1].upper()}{title[1:]}:\n"
+        yield "\n".join(grid) + "\n"
 
 
 def _cell(result: Result, figure: Figure | None, metric: str, main: bool, best: bool) -> str:

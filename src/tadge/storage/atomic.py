@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import secrets
 import stat
 from collections.abc import Iterator
@@ -18,10 +19,16 @@ DISK_TROUBLE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}
 
 
 @overload
-def atomic_file(path: str | os.PathLike[str], mode: Literal["wb"] = "wb") -> AbstractContextManager[BinaryIO]: ...
+def atomic_file(
+    path: str | os.PathLike[str], mode: Literal["wb"] = "wb", *, scratch: Path | None = None
+) -> AbstractContextManager[BinaryIO]: ...
 @overload
-def atomic_file(path: str | os.PathLike[str], mode: Literal["w"]) -> AbstractContextManager[TextIO]: ...
-def atomic_file(path: str | os.PathLike[str], mode: Literal["wb", "w"] = "wb") -> AbstractContextManager[Any]:
+def atomic_file(
+    path: str | os.PathLike[str], mode: Literal["w"], *, scratch: Path | None = None
+) -> AbstractContextManager[TextIO]: ...
+def atomic_file(
+    path: str | os.PathLike[str], mode: Literal["wb", "w"] = "wb", *, scratch: Path | None = None
+) -> AbstractContextManager[Any]:
     """Open a file that appears under its name only when it is complete.
 
     The bytes go to a temporary file in the same folder, which takes the name when the `with` block ends and is removed
@@ -31,17 +38,18 @@ def atomic_file(path: str | os.PathLike[str], mode: Literal["wb", "w"] = "wb") -
     Args:
         path: the file to write.
         mode: "wb" for bytes; "w" for UTF-8 text, with lines that end as they are written.
+        scratch: a folder on the same disk for the temporary file, where there is one that is cleared anyhow.
     """
-    return _atomic_file(Path(path), mode)
+    return _atomic_file(Path(path), mode, scratch)
 
 
 @contextmanager
-def _atomic_file(path: Path, mode: str) -> Iterator[IO[Any]]:
+def _atomic_file(path: Path, mode: str, scratch: Path | None) -> Iterator[IO[Any]]:
     try:
         target = path.resolve()
         _check_target(target)
         target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = target.with_name(f".{target.name[:40]}.{secrets.token_hex(6)}.tmp")
+        temporary = (scratch or target.parent) / f".{target.name[:40]}.{secrets.token_hex(6)}.tmp"
         stream = temporary.open("xb") if mode == "wb" else temporary.open("x", encoding="utf-8", newline="")
     except (OSError, RuntimeError) as error:  # RuntimeError: symbolic links in a circle
         raise _not_writable(path, error) from None
@@ -52,14 +60,23 @@ def _atomic_file(path: Path, mode: str) -> Iterator[IO[Any]]:
             settle(temporary, target)
         except OSError as error:
             raise _not_writable(path, error) from error
-    except OSError as error:
+    except Exception as error:
         _remove(temporary)
-        if error.errno in DISK_TROUBLE:
-            raise _not_writable(path, error) from error
+        trouble = disk_trouble(error)
+        if trouble is not None:
+            raise _not_writable(path, trouble) from error
         raise
     except BaseException:
         _remove(temporary)
         raise
+
+
+def disk_trouble(error: BaseException) -> OSError | None:
+    """Tell whether an error is about the disk: full, or write-protected; libraries may say so in words alone."""
+    number = error.errno if isinstance(error, OSError) else None
+    if number is None and (told := re.search(r"os error (\d+)", str(error))):
+        number = int(told[1])
+    return OSError(number, os.strerror(number)) if number in DISK_TROUBLE else None
 
 
 def _check_target(target: Path) -> None:

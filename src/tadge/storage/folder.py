@@ -35,6 +35,7 @@ FORMAT, VERSION = "tadge", 1
 NAME = re.compile(r"[a-z][a-z0-9_]{0,19}")  # of a kind and of a part: they become names of files
 SIGNATURE = b',\n "digest": "'  # how the last line of a manifest begins
 LOCK = ".lock"
+MOST_BYTES = 1 << 28  # of a manifest: the figures of 100,000 epochs take less
 CURE = "bring back a whole copy of the folder"
 
 Place = str | os.PathLike[str]
@@ -62,9 +63,9 @@ def write_folder(folder: Place, kind: str, parts: Mapping[str, Mapping[str, Tens
     content = {"format": FORMAT, "version": VERSION, "kind": kind, "meta": dict(meta)}
     _encode(content)  # complain before anything is written
     place = Path(folder)
-    with _threads, one_writer(place), _os_errors_as_input_errors(place, "written"):
+    with _threads, one_writer(place), os_errors_as_input_errors(place, "written"):
         _check_ours(place, kind)
-        _remove_orphans(place, kind)
+        remove_orphans(place, kind)
         scratch = place / f".{kind}.{secrets.token_hex(6)}.tmp"
         try:
             scratch.mkdir()
@@ -74,7 +75,7 @@ def write_folder(folder: Place, kind: str, parts: Mapping[str, Mapping[str, Tens
                 out.write(_signed(_encode(content | {"files": files}).removesuffix(b"\n}")))
             _sync(place)
         finally:
-            _remove_orphans(place, kind)
+            remove_orphans(place, kind)
 
 
 def read_folder(folder: Place, kind: str) -> tuple[dict[str, dict[str, Tensor]], dict[str, Any]]:
@@ -96,6 +97,34 @@ def read_folder(folder: Place, kind: str) -> tuple[dict[str, dict[str, Tensor]],
     raise InputError("the folder changes while it is read", cure="wait for the other process", where=str(place))
 
 
+def read_meta(folder: Place, kind: str) -> dict[str, Any]:
+    """Read the JSON alone of what `write_folder` wrote; the tensors are not looked at."""
+    place = Path(folder)
+    meta: dict[str, Any] = _verified(_read_manifest(place, kind)[0], _manifest(place, kind), kind)["meta"]
+    return meta
+
+
+def adopt_kind(source: Place, folder: Place, kind: str) -> None:
+    """Move what is of a kind from one folder into another of the same disk, in place of what is there.
+
+    At every instant what is moved is whole in one of the two.
+    """
+    origin, place = Path(source), Path(folder)
+    with _threads, one_writer(place), os_errors_as_input_errors(place, "written"):
+        _check_ours(place, kind)
+        for file in _verified(_manifest(origin, kind).read_bytes(), _manifest(origin, kind), kind)["files"].values():
+            temporary = place / f".{kind}.{secrets.token_hex(6)}.tmp"
+            try:
+                os.link(origin / file["file"], temporary)
+            except OSError:  # not every disk has hard links
+                shutil.copyfile(origin / file["file"], temporary)
+            settle(temporary, place / file["file"])
+        _sync(place)
+        _manifest(origin, kind).replace(_manifest(place, kind))
+        _sync(place)
+        remove_orphans(place, kind)
+
+
 def has_folder(folder: Place, kind: str) -> bool:
     """Tell whether a folder has a manifest of this kind; `read_folder` tells whether it can be used."""
     with contextlib.suppress(OSError):
@@ -109,12 +138,12 @@ def remove_kind(folder: Place, kind: str) -> None:
     place = Path(folder)
     if not place.is_dir():
         return
-    with _threads, one_writer(place), _os_errors_as_input_errors(place, "removed"):
+    with _threads, one_writer(place), os_errors_as_input_errors(place, "removed"):
         _check_ours(place, kind)
         if has_folder(place, kind):
             _manifest(place, kind).unlink()
             _sync(place)
-        _remove_orphans(place, kind)
+        remove_orphans(place, kind)
 
 
 @contextmanager
@@ -124,7 +153,7 @@ def one_writer(folder: Place) -> Iterator[None]:
     The process that holds the lock may take it again. The lock ends with the process; its file goes with it.
     """
     place = Path(folder)
-    with _threads, _os_errors_as_input_errors(place, "written"):
+    with _threads, os_errors_as_input_errors(place, "written"):
         if place.exists() and not place.is_dir():
             raise InputError("this is not a folder", expected="the name of a folder to write", where=str(place))
         if not place.exists():
@@ -178,7 +207,7 @@ def _signed(body: bytes) -> bytes:
 def _read_manifest(place: Path, kind: str) -> tuple[bytes, int, int]:
     """Read a manifest; its inode and time tell it from a later one of the same words."""
     path = _manifest(place, kind)
-    with _os_errors_as_input_errors(place, "read"):
+    with os_errors_as_input_errors(place, "read"):
         if not place.exists():
             raise MissingFileError("there is no such folder", expected=f"a tadge {kind} folder", where=str(place))
         if not place.is_dir():
@@ -188,6 +217,9 @@ def _read_manifest(place: Path, kind: str) -> tuple[bytes, int, int]:
             found = f"only {' and '.join(others)}" if others else None
             raise InputError(f"not a tadge {kind} folder", expected=f"{path.name} in it", found=found, where=str(place))
         status = path.stat()
+        if status.st_size > MOST_BYTES:
+            expected, found = f"at most {MOST_BYTES:,} bytes", f"{status.st_size:,}"
+            raise InputError(f"not the list of a {kind}'s files", expected=expected, found=found, where=str(path))
         return path.read_bytes(), status.st_ino, status.st_mtime_ns
 
 
@@ -284,7 +316,7 @@ def _dense(tensors: Mapping[str, Tensor], part: str) -> dict[str, Tensor]:
 def _read_part(path: Path, kind: str, file: dict[str, Any]) -> dict[str, Tensor]:
     """Read one file into memory of its own, after its size and digest were checked."""
     where = str(path)
-    with _os_errors_as_input_errors(path, "read"):
+    with os_errors_as_input_errors(path, "read"):
         if not path.is_file():
             raise MissingFileError(f"a file of the {kind} is missing", cure=CURE, where=where)
         size = path.stat().st_size
@@ -324,7 +356,7 @@ def _sync(place: Path) -> None:
         os.close(handle)
 
 
-def _remove_orphans(place: Path, kind: str) -> None:
+def remove_orphans(place: Path, kind: str) -> None:
     """Remove files of this kind that its manifest does not name, those of killed work too, as far as that goes."""
     ours = re.compile(rf"{kind}-[a-z0-9_]+-[0-9a-f]{{16}}\.safetensors|\.{kind}[-.]([\w.-]*\.)?[0-9a-f]{{12}}\.tmp")
     path = _manifest(place, kind)
@@ -340,7 +372,7 @@ def _remove_orphans(place: Path, kind: str) -> None:
 
 
 @contextmanager
-def _os_errors_as_input_errors(place: Path, deed: str) -> Iterator[None]:
+def os_errors_as_input_errors(place: Path, deed: str) -> Iterator[None]:
     """Put what the system complains about into one sentence."""
     try:
         yield

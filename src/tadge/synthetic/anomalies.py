@@ -123,6 +123,7 @@ def plant_anomalies(
     is_planted = order >= graph.num_events
     number = np.where(is_planted, order - graph.num_events, 0)
     weight = None if graph.weight is None else np.concatenate([graph.weight, planted.weight])[order]
+    types = graph.types.followed_by(graph.types.drawn(planted.src.size, scene.rng)).take(order)
     return Planted(
         graph=TemporalGraph.from_numbers(
             np.concatenate([graph.src, planted.src.astype(np.int32)])[order],
@@ -133,6 +134,7 @@ def plant_anomalies(
             weight,
             clock=graph.clock,
             tov=graph.tov_rule,
+            types=types,
         ),
         mask=is_planted,
         kind=np.where(is_planted, np.repeat(kinds, sizes)[number], PAD).astype(np.int8),

@@ -64,7 +64,7 @@ class Desk:
     matter, as Poisson processes have no memory.
 
     Attributes:
-        graph: the tickets: customers link to agents, on the Unix clock. Customers without any are not in it.
+        graph: the tickets, two-sided: customers link to agents, on the Unix clock. Customers without any are not in it.
         customers: (C,) ids, "customer 1" up.
         agents: (A,) ids, "agent 1" up.
         rate: (C,) float64, tickets of each customer and day while it is there.
@@ -220,7 +220,7 @@ def desk(
     customer_ids, agent_ids = _ids("customer", config.customers), _ids("agent", config.agents)
     return Desk(
         graph=TemporalGraph.from_arrays(
-            customer_ids[who], agent_ids[whom], to_days(minute, "min"), unit="days", clock="unix"
+            customer_ids[who], agent_ids[whom], to_days(minute, "min"), unit="days", clock="unix", bipartite=True
         ),
         customers=customer_ids,
         agents=agent_ids,

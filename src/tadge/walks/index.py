@@ -17,7 +17,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from tadge.arrays import Ints, Nodes
-from tadge.errors import InputError
+from tadge.errors import InputError, TooFewWalksError
 from tadge.graph import TemporalGraph
 from tadge.graph.cache import per_graph
 from tadge.graph.links import Positions, links_of
@@ -106,7 +106,7 @@ def walk_index(graph: TemporalGraph, reach: str, direction: str, centrality: str
     event, origin, arrival, node = links_of(graph)
     if event.size == 0:
         cure = "walks need events whose target joined before them"
-        raise InputError("nothing to walk on", expected="events with a ToE", found="none", cure=cure)
+        raise TooFewWalksError("nothing to walk on", expected="events with a ToE", found="none", cure=cure)
     if event.size >= MAX_EDGES or graph.num_occurrences >= MAX_EDGES:
         cure = "walk on views of the graph (TemporalGraph.between)"
         raise InputError("too many events", expected=f"fewer than {MAX_EDGES:,}", found=f"{event.size:,}", cure=cure)

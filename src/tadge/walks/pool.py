@@ -14,7 +14,7 @@ import numpy as np
 
 from tadge.arrays import Ints
 from tadge.config import Option, WalkConfig
-from tadge.errors import InputError
+from tadge.errors import TooFewWalksError
 from tadge.graph import TemporalGraph
 from tadge.seeding import stream
 from tadge.walks import kernels
@@ -93,7 +93,7 @@ class Job:
         if made == 0 and (self.starts is None or self.available):
             expected = f"walks of at least {self.config.min_length} nodes"
             found = f"none from {self.available:,} starts"
-            raise InputError("no walk is long enough", expected=expected, found=found, cure=self.cure)
+            raise TooFewWalksError("no walk is long enough", expected=expected, found=found, cure=self.cure)
 
     def note(self, made: int) -> str:
         """Make the sentence that there are fewer walks than were asked for."""

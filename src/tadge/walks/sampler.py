@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from tadge.walks.pool import Job, WalkPool, lengths_of
 
 WALKS_PER_CHUNK = 100_000
 NO_LIMIT = 1 << 62  # a length no walk reaches
+SHOWN = 6  # walks that a notebook shows
 
 _CHUNK = Option("chunk", int, WALKS_PER_CHUNK, "walks per chunk", low=1)
 _SKIP_WALKS = Option("skip_walks", int, 0, "walks made before", low=0)
@@ -71,6 +73,17 @@ class Walks:
     def __repr__(self) -> str:
         length = f", {self.lengths.mean():.2f} nodes on average" if len(self) else ""
         return f"Walks({len(self):,} walks from {self.starts_used:,} starts{length})"
+
+    def _repr_html_(self) -> str:
+        """Show the first walks in a notebook: node numbers, and the days from each to the next."""
+        rows = []
+        for nodes, toe, length in zip(self.nodes[:SHOWN], self.toe[:SHOWN], self.lengths[:SHOWN], strict=True):
+            steps = [
+                str(nodes[0]),
+                *(f"{days:,.4g} days &rarr; {node}" for node, days in zip(nodes[1:], toe[1:], strict=True)),
+            ]
+            rows.append(f"<tr><td>{' &rarr; '.join(steps[:length])}</td></tr>")
+        return f"<p>{escape(repr(self))}</p><table><tbody>{''.join(rows)}</tbody></table>"
 
 
 def sample_walks(

@@ -99,6 +99,7 @@ def without_events(graph: TemporalGraph, remain: Flags) -> tuple[TemporalGraph, 
         clock=graph.clock,
         directed=graph.directed,
         tov=graph.tov_rule,
+        types=graph.types.take(kept),
     )
     return rest, kept
 

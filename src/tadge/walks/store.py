@@ -2,7 +2,8 @@
 
 While the work goes on, finished parts lie beside the file in a folder of its name with `.parts`, each readable by
 itself. A small file there says what was asked for and what is done, so that a later run can go on. In the end the parts
-become one file, whole or not at all, and the folder goes.
+become one file, made in that folder, which says what was asked for too; it gets its name when it is whole, and the
+folder goes. A lock in the folder keeps a second process out.
 """
 
 from __future__ import annotations
@@ -22,9 +23,11 @@ from tadge.errors import ConfigError, InputError
 from tadge.graph import TemporalGraph
 from tadge.io.export import id_series
 from tadge.storage.atomic import atomic_file
+from tadge.storage.folder import LOCK, one_writer
 from tadge.walks.sampler import WALKS_PER_CHUNK, Walks, iter_walks
 
 STATE_FILE = "state.json"
+METADATA = "tadge walks"  # the key of what a file of walks says of itself
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,7 @@ def write_walks(
     seed: int = 0,
     *,
     resume: bool = False,
+    force: bool = False,
     threads: int | None = None,
     chunk: int = WALKS_PER_CHUNK,
     report: Report | None = None,
@@ -81,10 +85,12 @@ def write_walks(
 
     Args:
         graph: the events to walk on.
-        path: the file to write, `.parquet`.
+        path: the file to write, `.parquet`; one that is there is replaced, once the new one is whole.
         config: how to walk; `WalkConfig()` by default.
         seed: the same seed gives the same rows.
-        resume: go on where an earlier run of the same work was interrupted, to the same rows.
+        resume: go on where an earlier run of the same work was interrupted, to the same rows; where it was done, take
+            its file as it is.
+        force: begin anew where an earlier run was interrupted, and drop what it had done.
         threads: threads to walk with; one per core by default.
         chunk: walks per part.
         report: called after every part with the walks made and the starts used so far.
@@ -93,8 +99,36 @@ def write_walks(
     check_name(path)
     folder = path.with_name(path.name + ".parts")
     asked = {"config": asdict(config), "seed": int(seed), "chunk": chunk, "graph": graph.fingerprint}
-    state = _begin(folder, asked, resume)
-    before = state.walks
+    with one_writer(folder):
+        try:
+            done = _finished(path, asked) if resume and not _begun(folder) else None
+            if done is None:
+                state = _begin(folder, asked, resume, force)
+                before = state.walks
+                _write_parts(graph, folder, state, config, seed, threads, report)
+                _join(folder, state, path)
+                done = state, before
+        except BaseException:
+            if not _begun(folder):
+                shutil.rmtree(folder)
+            raise
+        (folder / STATE_FILE).unlink(missing_ok=True)  # first: without it what is left counts for nothing
+        shutil.rmtree(folder)
+    state, before = done
+    return WalkFile(path, state.walks, state.starts_used, state.walks >= config.num_walks, state.note, before)
+
+
+def _write_parts(
+    graph: TemporalGraph,
+    folder: Path,
+    state: _State,
+    config: WalkConfig,
+    seed: int,
+    threads: int | None,
+    report: Report | None,
+) -> None:
+    """Walk, and write part after part; after each the state says so."""
+    chunk = state.asked["chunk"]
     chunks = iter_walks(
         *(graph, config, seed), threads=threads, chunk=chunk, skip_walks=state.walks, skip_starts=state.starts_used
     )
@@ -108,11 +142,32 @@ def write_walks(
         state.save(folder)
         if report is not None:
             report(state.walks, state.starts_used)
-    with atomic_file(path) as file:
-        pl.scan_parquet([folder / name for name in state.parts], glob=False).sink_parquet(file, row_group_size=chunk)
-    shutil.rmtree(folder)
-    done = state.walks >= config.num_walks
-    return WalkFile(path, state.walks, state.starts_used, done, state.note, before)
+
+
+def _join(folder: Path, state: _State, path: Path) -> None:
+    """Make one file of all parts; it is made in their folder, so that a kill leaves nothing beside."""
+    parts = pl.scan_parquet([folder / name for name in state.parts], glob=False)
+    record = {METADATA: json.dumps(asdict(state))}
+    with atomic_file(path, scratch=folder) as file:
+        parts.sink_parquet(file, row_group_size=state.asked["chunk"], metadata=record)
+
+
+def _finished(path: Path, asked: dict[str, Any]) -> tuple[_State, int] | None:
+    """Tell what is in a file that is there already, where it is what was asked for; None where there is none."""
+    if not path.exists():
+        return None
+    try:
+        state = _State(**json.loads(pl.read_parquet_metadata(path)[METADATA]))
+    except (OSError, ValueError, TypeError, LookupError, pl.exceptions.PolarsError):
+        state = _State({})
+    if state.asked != asked:
+        cure = "say force=True to replace it, or choose another name"
+        raise InputError("the file that is there is not of this work", cure=cure, where=str(path))
+    return state, state.walks
+
+
+def _begun(folder: Path) -> bool:
+    return (folder / STATE_FILE).exists()
 
 
 def check_name(path: Path) -> None:
@@ -124,13 +179,16 @@ def check_name(path: Path) -> None:
         raise InputError("this is a folder", expected="the name of a file to write", where=str(path))
 
 
-def _begin(folder: Path, asked: dict[str, Any], resume: bool) -> _State:
+def _begin(folder: Path, asked: dict[str, Any], resume: bool, force: bool) -> _State:
     """Start from nothing or from what an earlier run left; refuse to mix two different jobs."""
     saved = folder / STATE_FILE
-    if not saved.exists():
+    if force or not _begun(folder):
+        saved.unlink(missing_ok=True)
+        for left in [path for path in folder.iterdir() if path.name != LOCK]:
+            left.unlink()  # by a run that was killed
         return _State(asked)  # it is written down with the first part
     if not resume:
-        cure = f"say resume=True to go on, or remove the folder {folder}"
+        cure = "say resume=True to go on, or force=True to begin anew"
         raise InputError("an earlier run of this was interrupted", cure=cure, where=str(folder))
     try:
         state = _State(**json.loads(saved.read_text(encoding="utf-8")))
@@ -138,10 +196,10 @@ def _begin(folder: Path, asked: dict[str, Any], resume: bool) -> _State:
     except (OSError, ValueError, TypeError):
         complete = False
     if not complete:
-        raise InputError("the unfinished work is damaged", cure="remove the folder and begin again", where=str(folder))
+        raise InputError("the unfinished work is damaged", cure="say force=True to begin anew", where=str(folder))
     if state.asked != asked:
         differs = ", ".join(name for name in asked if state.asked.get(name) != asked[name])
-        cure = "ask for the same, or remove the folder and begin again"
+        cure = "ask for the same, or say force=True to begin anew"
         raise InputError("the unfinished work was another", found=f"another {differs}", cure=cure, where=str(folder))
     return state
 

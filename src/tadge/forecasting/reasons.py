@@ -1,0 +1,142 @@
+"""What is known of a pair as of a moment, in plain words: one sentence for each group of columns."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tadge.arrays import Ints, Vectors
+from tadge.features.columns import PAIR
+from tadge.features.link_columns import LATEST_EVENTS, NODE_WIDTH
+from tadge.forecasting.ask_curves import UNKNOWN
+from tadge.graph.graph import TemporalGraph
+from tadge.graph.past import EventLists, end_of, past_of
+from tadge.units import span_text
+
+LATEST_LINKS = 10  # of a source that are counted
+NAMED = 3  # of those in common
+VERBS = {"acts of": "{}linked to others", "links to": "was {}linked to", "links of": "{}had links"}
+PATHS = 2 * NODE_WIDTH + PAIR.others_in_common_with_the_acts_of_src
+
+
+class PairFacts:
+    """Say what is known of a pair as of a moment.
+
+    Args:
+        graph: what happened.
+        src: node number; -1 where it was never seen.
+        dst: node number, alike.
+        at: days: nothing later is looked at.
+        names: what both are called.
+        window: days that count as lately.
+    """
+
+    def __init__(
+        self, graph: TemporalGraph, src: int, dst: int, at: float, names: tuple[str, str], window: float
+    ) -> None:
+        self.graph, self.past, self.at, self.window = graph, past_of(graph), at, window
+        self.src, self.dst = src, dst
+        self.src_name, self.dst_name = names
+
+    def sentence(self, group: str, row: Vectors) -> str:
+        """Give the sentence of a group of columns; `row` are the columns of the pair, (F,)."""
+        if group in ("links of src to dst", "links of src and dst"):
+            return self._forth()
+        if group == "links of dst to src":
+            return self._back()
+        if group == "others in common":
+            return self._in_common(row)
+        role, _, end = group.rpartition(" ")
+        node, name = (self.src, self.src_name) if end == "src" else (self.dst, self.dst_name)
+        return self._activity(self.past.incoming if role == "links to" else self.past.outgoing, node, name, VERBS[role])
+
+    # -- the pair -----------------------------------------------------------------------------------------------------
+
+    def _times(self, src: int, dst: int) -> tuple[int, float]:
+        """Count the links of a pair by then, and find the last."""
+        if UNKNOWN in (src, dst):
+            return 0, -np.inf
+        return int(self.past.count_links(src, dst, self.at)[0]), float(self.past.last_link(src, dst, self.at)[0])
+
+    def _forth(self) -> str:
+        count, last = self._times(self.src, self.dst)
+        verb = "linked to" if self.graph.directed else "met"
+        if not count:
+            return f"{self.src_name} has never {verb} {self.dst_name}"
+        latest = self._latest(self.past.outgoing, self.src, LATEST_LINKS)
+        there = int(np.count_nonzero(latest == self.dst))
+        if not there:
+            return f"{self.src_name} {verb} {self.dst_name} {_times_text(count)}, {self._last(count, last)}"
+        of = (
+            f"{there} of {self.src_name}'s last {latest.size} links"
+            if latest.size > 1
+            else f"{self.src_name}'s only link"
+        )
+        return f"{of} went to {self.dst_name}, {self._last(there, last)}"
+
+    def _back(self) -> str:
+        count, back = self._times(self.dst, self.src)
+        if not count:
+            return f"{self.dst_name} has never linked to {self.src_name}"
+        forth = self._times(self.src, self.dst)[1]
+        if back > forth:
+            return f"{self.dst_name} linked to {self.src_name} {self._ago(back)} and has not been answered"
+        words = f"{self.dst_name} linked to {self.src_name} {_times_text(count)}, {self._last(count, back)}"
+        return f"{words}, and {self.src_name} has linked back since"
+
+    def _in_common(self, row: Vectors) -> str:
+        if self.graph.bipartite:
+            whose = f"others who chose what {self.src_name} lately chose"
+            return f"{whose} also chose {self.dst_name}" if row[PATHS] > 0 else f"no {whose} chose {self.dst_name}"
+        both = [set(self._others(node).tolist()) - {self.src, self.dst} for node in (self.src, self.dst)]
+        shared = sorted(both[0] & both[1], key=lambda node: -float(self.past.last_seen(node, self.at)[0]))
+        pair = f"{self.src_name} and {self.dst_name}"
+        if not shared:
+            return f"{pair} have lately had no links with the same others"
+        names = [str(self.graph.ids[node]) for node in shared[:NAMED]]
+        if len(shared) > NAMED:
+            names.append(f"{len(shared) - NAMED} more")
+        listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+        return f"{pair} have both lately had links with {listed}"
+
+    # -- one node -----------------------------------------------------------------------------------------------------
+
+    def _activity(self, lists: EventLists, node: int, name: str, verb: str) -> str:
+        end = self._end(lists, node)
+        first = int(lists.start[node]) if node != UNKNOWN else 0
+        if node == UNKNOWN:
+            return f"{name} was never seen"
+        if end == first:
+            return f"{name} {verb.format('never ')}"
+        lately = end - end_of(lists.time, first, end, self.at - self.window)
+        last = float(lists.time[end - 1])
+        if not lately:
+            return f"{name} {verb.format('last ')} {self._ago(last)}"
+        often = f"{_times_text(lately)} in the last {span_text(self.window)}"
+        return f"{name} {verb.format('')} {often}, {self._last(lately, last)}"
+
+    def _others(self, node: int) -> Ints:
+        lists = self.past.outgoing, self.past.incoming
+        return np.concatenate([self._latest(each, node, LATEST_EVENTS) for each in lists])
+
+    def _latest(self, lists: EventLists, node: int, count: int) -> Ints:
+        """Give the other ends of a node's latest links by then."""
+        end = self._end(lists, node)
+        first = max(int(lists.start[node]), end - count) if node != UNKNOWN else end
+        return lists.other[first:end].astype(np.int64)
+
+    def _end(self, lists: EventLists, node: int) -> int:
+        if node == UNKNOWN:
+            return 0
+        return int(end_of(lists.time, int(lists.start[node]), int(lists.start[node + 1]), self.at))
+
+    # -- words --------------------------------------------------------------------------------------------------------
+
+    def _ago(self, time: float) -> str:
+        return f"{span_text(max(self.at - time, 0.0))} ago"
+
+    def _last(self, count: int, time: float) -> str:
+        return f"the last {self._ago(time)}" if count > 1 else self._ago(time)
+
+
+def _times_text(count: int) -> str:
+    return "once" if count == 1 else f"{count:,} times"
