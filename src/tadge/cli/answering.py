@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tadge.cli.frame import names_of, print_json, read_graph
+from tadge.cli.manners import warn
 from tadge.errors import ConfigError, InputError, TadgeError, TadgeWarning
 from tadge.io.options import ReadOptions
 
@@ -96,7 +96,7 @@ def read_history(events: str, reading: ReadOptions, learned: TemporalGraph, quie
             raise InputError(what, expected=expected, found=found, cure=cure, where=events)
     few_known = check_known(graph, learned, events)
     if few_known:
-        print(f"warning: {few_known}", file=sys.stderr)
+        warn(few_known)
     return graph
 
 

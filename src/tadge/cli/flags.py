@@ -13,6 +13,11 @@ VERBS = "change|lower|raise|set|say"  # a cure names an argument of one word rig
 CALL = re.compile(r"read_events\((?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^'\"()])*\)")
 
 
+def text_in_flags(text: str, flags: Mapping[str, str], line: Sequence[str] = ()) -> str:
+    """Give a sentence with flags in place of the arguments that it names; see `in_flags`."""
+    return _translate(text, flags, line) if flags else text
+
+
 def in_flags(error: TadgeError, flags: Mapping[str, str], line: Sequence[str] = ()) -> TadgeError:
     """Give the same error with flags in place of arguments: in `where`, and where `expected` and `cure` name them.
 

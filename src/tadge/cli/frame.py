@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tadge.cli.manners import command_class, with_manners
+from tadge.cli.manners import command_class, warn, with_manners
 from tadge.config import Option, options
 from tadge.io.options import ReadOptions
 
@@ -162,7 +162,7 @@ def read_graph(file: str, reading: ReadOptions, quiet: bool, learned: Any = None
             how = "as the model's file was" if graph.reading == learned.reading else "otherwise than the model's file"
             print(f"{file}: read {how}", file=sys.stderr)
     for warning in report.warnings:
-        print(f"warning: {warning}", file=sys.stderr)
+        warn(warning)
     return graph, report, classes
 
 

@@ -6,21 +6,24 @@ import inspect
 import logging
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import wraps
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperOption
 
-from tadge.cli.flags import in_flags
+from tadge.cli.flags import in_flags, text_in_flags
 from tadge.errors import InputError, TadgeError, TadgeWarning
 
 FEW_NEED = {"before", "checkpoint_seconds", "device", "log_every", "quiet", "threads"}  # not in short help
 WHOLE_HELP = "whole help"  # in the context's notes: all options are to be shown
 SECONDS = 30.0
+FLAGS: ContextVar[Mapping[str, str]] = ContextVar("flags", default=MappingProxyType({}))  # of the command that runs
 
 Force = Annotated[bool, typer.Option("--force", help="Replace what is there already.")]
 LogEvery = Annotated[
@@ -84,6 +87,11 @@ def check_empty(folder: Path, force: bool) -> None:
         raise InputError("this folder is not empty", cure=cure, where=str(folder))
 
 
+def warn(message: str) -> None:
+    """Print a warning as a line on stderr; where it names arguments, the line names flags."""
+    print(f"warning: {text_in_flags(message, FLAGS.get(), sys.argv[1:])}", file=sys.stderr)
+
+
 @contextmanager
 def _warnings_as_lines() -> Iterator[None]:
     """Print warnings of tadge as lines on stderr, each once."""
@@ -95,7 +103,7 @@ def _warnings_as_lines() -> Iterator[None]:
                 show(message, category, *place)
             elif str(message) not in said:
                 said.add(str(message))
-                print(f"warning: {message}", file=sys.stderr)
+                warn(str(message))
 
         warnings.simplefilter("always", TadgeWarning)
         warnings.showwarning = as_line  # type: ignore[assignment]
@@ -153,12 +161,15 @@ class MannerlyCommand(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Run it."""
+        names = {parameter.name: parameter.opts[0] for parameter in self.params if parameter.name is not None}
+        flags = {name: flag for name, flag in names.items() if flag.startswith("--")}
+        token = FLAGS.set(flags)
         try:
             return super().invoke(ctx)
         except TadgeError as error:
-            names = {parameter.name: parameter.opts[0] for parameter in self.params if parameter.name is not None}
-            flags = {name: flag for name, flag in names.items() if flag.startswith("--")}
             raise in_flags(error, flags, sys.argv[1:]) from error
+        finally:
+            FLAGS.reset(token)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write help: the options that most people need, or all."""

@@ -121,7 +121,8 @@ def _unit(vectors: Vectors) -> Vectors:
 
 
 def _distance(one: Vectors, other: Vectors) -> Days:
-    return np.asarray(1.0 - np.einsum("nd,nd->n", one, np.broadcast_to(other, one.shape)).astype(np.float64))
+    cosine = np.einsum("nd,nd->n", one, np.broadcast_to(other, one.shape)).astype(np.float64)
+    return np.asarray(np.clip(1.0 - cosine, 0.0, 2.0))  # rounding goes beyond
 
 
 def _others(view: AsOf, centre: Vectors, node: int, moments: Days, moved: Days, seed: int) -> tuple[Days, Days]:

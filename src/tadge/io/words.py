@@ -59,7 +59,10 @@ PLACES = """
     teammate gruppe groupe grupo kanal computer
 """.split()
 ONE_KIND = "seller vendor company restaurant verkaufer verkaeufer vendeur vendedor".split()  # may act as well
-ONLY_PAIRED = {"de": 1, "a": -1, "para": -1, "an": -1, "von": 1, "nach": -1}  # words that also stand inside other names
+ONLY_PAIRED = {  # words that stand inside other names too, or are of another side alone: a consumer buys
+    **{"de": 1, "von": 1, "producer": 1, "publisher": 1, "lender": 1},
+    **{"a": -1, "para": -1, "an": -1, "nach": -1, "consumer": -1, "subscriber": -1, "borrower": -1},
+}
 
 LETTERS = {  # names of one letter, and on which side they are beside which other
     "u": [(1, "v"), (1, "i")],
