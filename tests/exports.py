@@ -169,6 +169,16 @@ VALUES = {
 }
 
 EXPORTS = [
+    Export(
+        "message broker",
+        "offset=row | producer_service=login | consumer_service=login | event_time=isoz",
+        *("producer_service", "consumer_service", "event_time"),
+    ),
+    Export(
+        "loans",
+        "loan_id=row | lender=person | borrower=person | issued=date | principal=money",
+        *("lender", "borrower", "issued"),
+    ),
     # bank and payments
     Export(
         "payments",

@@ -79,3 +79,16 @@ def test_every_command_shows_an_example():
     assert {"info", "fit", "embed", "evaluate", "audit", "list"} <= commands.keys()
     for name, command in commands.items():
         assert "Example: tadge " in command.help, name
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path
+
+
+def test_warnings_name_flags_too(run, folder):
+    rows = "".join(f"t{k},a{k % 5},b{k % 3},{k}.5,{k}.25,{1_700_000_000 + 900 * k}\n" for k in range(30))
+    (folder / "chain.csv").write_text("tx,from,to,value_in,value_out,time\n" + rows)
+    code, _, err = run("info", "chain.csv", "--quiet")
+    assert code == 0
+    assert "warning: the weight might be 'value_in' or 'value_out': none was taken; say --weight value_in for it" in err
