@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -170,12 +171,14 @@ def give(
         shown: how many rows are printed; all by default.
         rows: what people see, where that is not the rows of the table.
     """
-    from tadge.io.export import write_frame
+    from tadge.io.spreadsheets import apostrophes_note, write_answers
     from tadge.report.answers import answers_table, as_polars, records
 
     frame = as_polars(table)
     if out is not None:
-        write_frame(frame, out)
+        formulas = write_answers(frame, out)
+        if formulas:
+            print(apostrophes_note(out, formulas), file=sys.stderr)
         if as_json:
             print_json({"written": str(out), "rows": len(frame)})
         else:

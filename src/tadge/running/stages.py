@@ -18,6 +18,7 @@ from tadge.forecasting.estimator import Forecaster
 from tadge.graph.graph import TemporalGraph
 from tadge.graph.split import split_by_time
 from tadge.io.export import write_frame
+from tadge.io.spreadsheets import apostrophes_note, write_answers
 from tadge.io.vectors import write_vectors
 from tadge.progress import Bars
 from tadge.running import cost
@@ -98,8 +99,10 @@ def write_forecasts(work: Work, forecaster: Forecaster) -> pl.DataFrame:
     ):
         made = forecast_all(forecaster, config.days, config.k, config.seed, report)
         write_frame(made.table, place / table)
-        write_frame(made.table, place / FORECAST_CSV)
+        formulas = write_answers(made.table, place / FORECAST_CSV)
         about["about"] = made.about
+    if formulas:
+        work.say(apostrophes_note(place / FORECAST_CSV, formulas))
     work.folder.record[ABOUT_FORECASTS] = made.about
     work.folder.write()
     return made.table
