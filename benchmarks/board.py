@@ -17,8 +17,6 @@ from tadge.baselines import make
 from tadge.baselines.base import Baseline
 from tadge.baselines.within import BoostedTreesWithin
 from tadge.board import Board, answers_of, make_board, read_answers, score_answers
-from tadge.features.tables import Scales
-from tadge.forecasting.learn_curves import learn_curves
 
 BOARDS = {
     "bitcoin-otc": {},
@@ -29,14 +27,6 @@ BOARDS = {
     "htne-dblp": {"test": 0.4, "horizons": (0.04, 0.08, 0.12)},  # a year is 1/26; the last one has 13% of events
 }
 METHODS = ("Forecaster", "boosted trees (within)", "Cox", "recency table", "pair rates", "one curve for all")
-
-
-def curves_alone(known: tadge.TemporalGraph) -> tadge.Forecaster:
-    """Learn what a Forecaster needs for `within`: the curves that `fit` learns, to the last bit, in less time."""
-    model, scales = tadge.Forecaster(), Scales.of(known)
-    model.graph_, model.scales_ = known, scales
-    model.curves_ = learn_curves(known, scales, model.config, model.seed, lambda done, total: None)
-    return model
 
 
 def rule_of(method: str, board: Board) -> Baseline:
@@ -54,7 +44,11 @@ def answer(name: str, board: Board, graph: tadge.TemporalGraph) -> tuple[dict, d
         place = Path("results/board") / name / f"{method.split(' (')[0].replace(' ', '-').lower()}.parquet"
         if not place.exists():
             known, began = graph.before(board.about.test_from), time.perf_counter()
-            fitted = curves_alone(known) if method == "Forecaster" else rule_of(method, board).fit(known)
+            fitted = (
+                tadge.Forecaster().fit(known, progress=False)
+                if method == "Forecaster"
+                else rule_of(method, board).fit(known)
+            )
             learned = time.perf_counter()
             answers_of(fitted, board, graph).write(board, place)
             seconds[method] = {"fit": learned - began, "answers": time.perf_counter() - learned}
