@@ -72,7 +72,7 @@ class ReadReport:
     def warn(self) -> None:
         """Warn, by Python's `warnings`, whoever called the function that called `read_aloud`."""
         for message in self.warnings:
-            warnings.warn(f"{self.source}: {message}", TadgeWarning, stacklevel=4)
+            warnings.warn(visible(f"{self.source}: {message}"), TadgeWarning, stacklevel=4)
 
     def line(self) -> str:
         """Say in one line what was found."""

@@ -96,10 +96,13 @@ def _note_field(data: Bytes, start: int, end: int, quote: int, is_id: bool, seen
     if not is_id:
         return
     seen[_LONGEST_ID] = max(seen[_LONGEST_ID], end - start)
-    first, more = data[start], end - start > 1
-    if (first == ZERO and more and ZERO <= data[start + 1] <= NINE) or first == PLUS:
-        seen[_ZERO_LED] = 1
-    elif first == MINUS and more and data[start + 1] == ZERO:
+    if data[start] == quote and end - start > 2:
+        start, end = start + 1, end - 1
+    while start < end and (data[start] == SPACE or data[start] == TAB):
+        start += 1
+    more = end - start > 1
+    first, second = data[start] if start < end else 0, data[start + 1] if more else 0
+    if (first == ZERO and ZERO <= second <= NINE) or first == PLUS or (first == MINUS and second == ZERO):
         seen[_ZERO_LED] = 1
 
 

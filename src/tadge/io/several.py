@@ -126,6 +126,8 @@ def _notes(tables: Sequence[Read], full: Sequence[EventTable]) -> tuple[str, ...
     """Give the notes of all files, each once, and say which files are empty."""
     counts = Counter(note for table in full for note in table.notes)
     notes = [note if count == 1 else f"{note} (in {count:,} files)" for note, count in counts.items()]
+    if len({table.src.dtype == pl.Int64 and table.dst.dtype == pl.Int64 for table in full}) > 1:
+        notes.append("ids are integers in some files and strings in others: all were taken as strings")
     empty = [table.where or "" for table in tables if isinstance(table, EmptyFileError)]
     if empty:
         notes.append(f"{len(empty):,} of {len(tables):,} files hold no event: {listing(empty)}")

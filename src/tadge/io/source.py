@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tadge.errors import ConfigError, EmptyFileError, InputError
+from tadge.errors import ConfigError, EmptyFileError, InputError, MissingFileError
 from tadge.io.packed import Bytes, check_workbook, is_workbook, packing_of, unpack, unpack_zip
 from tadge.io.streams import name_of, read_bytes
 
@@ -47,6 +47,8 @@ def open_source(path: str | Path, encoding: str = "utf-8", max_unpacked: float |
     path, member = _split_member(Path(path))
     where = name_of(path)
     data, file = read_bytes(path, max_unpacked)
+    if member is not None and packing_of(data[:4].tobytes()) != "zip":
+        raise MissingFileError("there is no such file", cure="check the name and the folder", where=f"{path}/{member}")
     if not data.size:
         raise EmptyFileError("the file is empty", expected="at least one event", where=where)
     if is_workbook(data):

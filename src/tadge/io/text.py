@@ -130,7 +130,7 @@ def _look(source: Source, dialect: Dialect, columns: ColumnRoles) -> _Body:
         return _Body(data, dialect.delimiter, quote, seen, on_disk, comments)
     first = "\t" if b"\t" in data[:1000].tobytes() else " "
     seen = scan(data, ord(first), NO_BYTE, dialect.fields, comments, id_columns, used)
-    if not seen.bad and not (seen.padded and first == "\t"):
+    if not seen.bad and not seen.lone_return_line and not (seen.padded and first == "\t"):
         return _Body(data, first, NO_BYTE, seen, on_disk, comments)
     data = collapse_blanks(data)
     seen = scan(data, ord("\t"), NO_BYTE, dialect.fields, comments, id_columns, used)
