@@ -6,6 +6,7 @@ import io
 import json
 import os
 import random
+from datetime import date, timedelta
 
 import numpy as np
 import polars as pl
@@ -247,6 +248,22 @@ BAD = {
         "too long",
     ),
     "parquet": (b"PAR1 and no more", "Parquet file is damaged"),
+    "first hashtag": (b"#x,b,1300000000\na,b,1300000001\nb,c,1300000002\n", r"row 1: a first row that begins with #"),
+    "hashtag after the header": (
+        b"src,dst,time\n%a,b,2015-01-02\na,b,2015-01-03\nc,d,2015-01-04\n",
+        r"row 2: a first row that begins with % .* say comments='none' if it is data",
+    ),
+    "return in an id": (b"src,dst,time\n\rq,b,1300000000\nq,b,1300000001\n", r"row 2: a carriage return inside"),
+    "return behind an id": (b"src,dst,time\nq,b,1300000000\nq\r,b,1300000001\n", r"row 3: a carriage return inside"),
+    "return in a time": (b"src,dst,time\nq,b,1300\r000000\nq,b,1300000001\n", r"row 2: a carriage return inside"),
+    "blank in a clock": (
+        b"src,dst,time\na,b,2014-01-01 10: 05:00\na,b,2014-01-01 10:05:00\n",
+        r"row 2: time .* found '2014-01-01 10: 05:00'",
+    ),
+    "bad day among two": (b"src,dst,time\na,b,20150630\nb,c,20159999\n", r"row 3: time .* found 20159999"),
+    "bad year": (b"src,dst,year\na,b,2015\nb,c,2016.5\nc,d,2016\n", r"row 3: time .* found 2016.5"),
+    "header without end": (",".join(f"c{k}" for k in range(30_000)).encode() + b"\n", "and 29,988 more"),
+    "many columns": (b",".join([b"x"] * 200_000) + b"\n1" + b",1" * 199_999 + b"\n", "too many columns|named twice"),
 }
 
 
@@ -299,6 +316,8 @@ def test_unknown_options_are_refused(tmp_path):
         ({"unit": "moon"}, "unknown time unit"),
         ({"delimiter": "ab"}, "between cells"),
         ({"encoding": "klingon"}, "unknown encoding"),
+        ({"encoding": "\0"}, "unknown encoding"),
+        ({"max_unpacked": -1.0}, "value too small"),
         ({"tov": "x"}, "unknown choice"),
         ({"header": "yes"}, "wrong kind"),
         ({"comments": "abc"}, "unknown comments"),
@@ -377,6 +396,182 @@ def test_a_large_text_is_scanned_by_two_threads_as_by_one(tmp_path, monkeypatch)
         rows[at] = f'"a\nb",y,{S}\n'
         graph, _ = read(tmp_path, "".join(rows))
         assert "a\nb" in graph.ids
+
+
+def test_comments_that_may_be_rows(tmp_path):
+    rows = lines(ROWS, ",")
+    assert read(tmp_path, "#src,dst,time\n" + rows)[1].comments == 1
+    assert read(tmp_path, "#x,b,1300000000\n" + rows, comments="#")[1].events == 3
+    assert read(tmp_path, "#x,b,1300000000\n" + rows, comments="none")[1].events == 4
+    _, report = read(tmp_path, "# x,b,1300000000\n" + rows)
+    assert any("1 lines at the top that begin with # or % have all the cells" in one for one in report.warnings)
+    _, report = read(tmp_path, "% 30 40 50\n" + lines(NUMBERED, " "))
+    assert report.comments == 1
+    assert not any("at the top" in one for one in report.warnings)
+
+
+def test_byte_order_marks_where_files_were_joined(tmp_path):
+    text = "src,dst,time\n" + lines(ROWS, ",")
+    for content in (
+        "\ufeff\ufeff" + text,
+        text.replace("\nann", "\n\ufeffann"),
+        text.replace("\ncat", '\n\ufeff"cat"'),
+    ):
+        graph, report = read(tmp_path, content)
+        assert rows_of(graph) == ROWS
+        marks = content.lstrip("\ufeff").count("\ufeff")
+        assert any("byte order mark" in one for one in report.warnings) == (marks > 0)
+
+
+def test_returns_that_mean_nothing_are_let_be(tmp_path):
+    noted = "src,dst,time,note\n" + "".join(f"{u},{v},{t},a\rb\n" for u, v, t in ROWS)
+    assert rows_of(read(tmp_path, noted)[0]) == ROWS
+    assert rows_of(read(tmp_path, lines(ROWS, ",").replace("\n", "\r\r\n"))[0]) == ROWS
+    assert rows_of(read(tmp_path, lines(ROWS, " ").replace("cat ", "cat\r "), "snap.txt")[0]) == ROWS  # a blank
+    graph, _ = read(tmp_path, f'"a\rb",c,{S}\nc,"a\rb",{S + 1}\n')
+    assert graph.ids.tolist() == ["a\rb", "c"]
+
+
+def test_rows_and_comments_longer_than_the_sample(tmp_path, monkeypatch):
+    monkeypatch.setattr("tadge.io.sniff.SAMPLE_BYTES", 1000)
+    monkeypatch.setattr("tadge.io.sniff.PIECE", 1000)
+    noted = "src,dst,time,note\n" + "".join(f"{u},{v},{t},{'x' * 5000}\n" for u, v, t in ROWS)
+    comments = "# and so on\n" * 500
+    for text in (noted, comments + noted, comments + lines(ROWS, ",")):
+        graph, report = read(tmp_path, text)
+        assert rows_of(graph) == ROWS
+        assert report.comments == text.count("#")
+    with pytest.raises(tadge.InputError, match="row 503: expected 4 cells, found 3"):
+        read(tmp_path, comments + noted.replace(f"cat,{S + 60},", "cat,"))
+    monkeypatch.setattr("tadge.io.sniff.LONGEST_ROW", 4000)
+    with pytest.raises(tadge.InputError, match="row 2: a row is longer than"):
+        read(tmp_path, noted)
+
+
+def test_quoted_and_padded_ids_keep_their_zeros(tmp_path):
+    for content in (f'"007","7",{S}\n"7","8",{S + 1}\n', f" 007, 7,{S}\n7, 8,{S + 1}\n"):
+        assert read(tmp_path, content)[0].ids.tolist() == ["007", "7", "8"]
+
+
+PARQUET_TIMES = {
+    "decimal": (pl.Series(["1300000000", "1300000060", "1300003600"]).cast(pl.Decimal(20, 2)), None),
+    "int128": (pl.Series([S, S + 60, S + 3600], dtype=pl.Int128), None),
+    "binary": (pl.Series([b"1300000000", b"1300000060", b"1300003600"]), None),
+    "categorical": (pl.Series(["1300000000", "1300000060", "1300003600"]).cast(pl.Categorical), None),
+    "list": (pl.Series([[S], [S], [S]]), "not a column of times; .* found List"),
+    "struct": (pl.Series([{"a": S}] * 3), "not a column of times; .* found Struct"),
+    "bool": (pl.Series([True, False, True]), "not a column of times"),
+    "duration": (pl.Series([timedelta(days=k) for k in range(3)]), "not a column of times; .* found Duration"),
+    "null": (pl.Series([None, None, None]), "an empty cell"),
+    "bytes": (pl.Series([b"\xff", b"\xfe", b"\xfd"]), "time is a column of bytes"),
+}
+
+
+@pytest.mark.parametrize("name", PARQUET_TIMES)
+def test_parquet_times_of_every_type(tmp_path, name):
+    column, sentence = PARQUET_TIMES[name]
+    ends = {"src": [row[0] for row in ROWS], "dst": [row[1] for row in ROWS]}
+    pl.DataFrame(ends | {"time": column}).write_parquet(tmp_path / "e.parquet")
+    if sentence is None:
+        assert rows_of(read_events(tmp_path / "e.parquet", quiet=True, time="time")) == ROWS
+    else:
+        with pytest.raises(tadge.InputError, match=sentence):
+            read_events(tmp_path / "e.parquet", time="time")
+
+
+PARQUET_WEIGHTS = {
+    "decimal": (pl.Series(["1", "2", "3"]).cast(pl.Decimal(20, 2)), True),
+    "int128": (pl.Series([1, 2, 3], dtype=pl.Int128), True),
+    "categorical": (pl.Series(["1", "2", "3"]).cast(pl.Categorical), True),
+    "list": (pl.Series([[1], [2], [3]]), False),
+    "struct": (pl.Series([{"a": 1}] * 3), False),
+    "binary": (pl.Series([b"1", b"2", b"3"]), False),
+    "date": (pl.Series([date(2015, 1, 1)] * 3), False),
+    "duration": (pl.Series([timedelta(days=1)] * 3), False),
+}
+
+
+@pytest.mark.parametrize("name", PARQUET_WEIGHTS)
+def test_parquet_weights_of_every_type(tmp_path, name):
+    column, fine = PARQUET_WEIGHTS[name]
+    frame = pl.DataFrame(ROWS, schema=["src", "dst", "time"], orient="row").with_columns(weight=column)
+    frame.write_parquet(tmp_path / "e.parquet")
+    if fine:
+        assert read_events(tmp_path / "e.parquet", quiet=True, weight="weight").weight.tolist() == [1.0, 2.0, 3.0]
+    else:
+        with pytest.raises(tadge.InputError, match=r"the weight is not a number; .* say weight='none'"):
+            read_events(tmp_path / "e.parquet", weight="weight")
+
+
+@pytest.mark.parametrize(
+    ("column", "ids"),
+    [
+        (pl.Series([2**70, 2, 3], dtype=pl.Int128), ["2", "3", str(2**70)]),
+        (pl.Series([1, 2, 3], dtype=pl.Int128), [1, 2, 3]),
+        (pl.Series(["1", "2", "3"]).cast(pl.Decimal(20, 2)), [1, 2, 3]),
+        (pl.Series([b"a", b"b", "é".encode()]), ["a", "b", "é"]),
+        (pl.Series(["1.5", "2", "3"]).cast(pl.Decimal(20, 2)), "not a column of ids"),
+        (pl.Series([[1], [2], [3]]), "not a column of ids"),
+    ],
+)
+def test_parquet_ids_of_every_type(tmp_path, column, ids):
+    frame = pl.DataFrame({"src": column, "dst": column.reverse(), "time": [S, S + 60, S + 3600]})
+    frame.write_parquet(tmp_path / "e.parquet")
+    told = {"src": "src", "dst": "dst", "quiet": True}
+    if isinstance(ids, str):
+        with pytest.raises(tadge.InputError, match=ids):
+            read_events(tmp_path / "e.parquet", **told)
+    else:
+        assert sorted(read_events(tmp_path / "e.parquet", **told).ids.tolist()) == sorted(ids)
+
+
+def test_ids_that_are_large_floats_are_told(tmp_path):
+    frame = pl.DataFrame({"src": [2.0**60, 1.0], "dst": [1.0, 2.0], "time": [S, S + 90_000]})
+    with pytest.warns(tadge.TadgeWarning, match="ids are floats above"):
+        read_events(frame)
+
+
+def test_damaged_parquet_prints_no_pages(tmp_path, capfd):
+    path = tmp_path / "e.parquet"
+    pl.DataFrame({"src": ["a", "b", "c"] * 50, "dst": ["c", "d", "e"] * 50, "time": range(S, S + 150)}).write_parquet(
+        path
+    )
+    whole, draw, refused = path.read_bytes(), random.Random(3), 0
+    for _ in range(300):
+        data = bytearray(whole)
+        for _ in range(3):
+            data[draw.randrange(len(data))] = draw.randrange(256)
+        path.write_bytes(bytes(data))
+        try:
+            read_events(path, quiet=True)
+        except tadge.TadgeError:
+            refused += 1
+    assert refused > 50
+    assert capfd.readouterr().err == ""
+
+
+def test_a_parquet_file_of_more_rows_than_memory_holds(tmp_path, monkeypatch):
+    pl.DataFrame(ROWS * 9, schema=["src", "dst", "time"], orient="row").write_parquet(tmp_path / "e.parquet")
+    monkeypatch.setattr("tadge.io.table.available_memory", lambda: 600)
+    with pytest.raises(tadge.InputError, match="27 rows need more than"):
+        read_events(tmp_path / "e.parquet")
+
+
+def test_nothing_is_obeyed_by_a_terminal(tmp_path, capsys):
+    red = "\x1b[31m"
+    path = tmp_path / f"e{red}.csv"
+    path.write_text(f"s{red}rc,dst,time\n{red}a,b,{S}\nb,NaN,{S + 1}\n")
+    with pytest.warns(tadge.TadgeWarning) as caught:
+        graph = read_events(path, src=0, dst=1)
+    assert graph.reading["src"] == f"s{red}rc"  # as it is, only not on the screen
+    messages = [capsys.readouterr().err.rstrip("\n"), *(str(warning.message) for warning in caught)]
+    path.write_text(f"s{red}rc,dst,time\n{red}a,b\n")
+    for options in ({}, {"src": f"{red}x"}, {"encoding": f"{red}"}):
+        with pytest.raises(tadge.TadgeError) as error:
+            read_events(path, **options)
+        messages.append(str(error.value))
+    assert all(message.isprintable() for message in messages)
+    assert "e\\x1b[31m.csv" in messages[0]
 
 
 # -- mutated files: no traceback, no silent loss ----------------------------------------------------------------------

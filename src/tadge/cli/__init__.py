@@ -15,7 +15,7 @@ import typer
 from tadge.cli import run, files, synth  # noqa: F401 # isort: skip (commands come with them, in the order of the help)
 from tadge.cli import learn, ask, understand, vectors, score, board  # noqa: F401 # isort: skip
 from tadge.cli.frame import BAD_INPUT, INTERRUPTED, app
-from tadge.errors import TadgeError
+from tadge.errors import TadgeError, bounded, visible
 
 
 def _version(wanted: bool) -> None:
@@ -69,5 +69,6 @@ def _fail(error: Exception) -> NoReturn:
     """End with one sentence about what nobody has foreseen; TADGE_DEBUG asks for all of it."""
     if os.environ.get("TADGE_DEBUG"):
         raise error
-    print(f"error: something unforeseen ({type(error).__name__}: {error}); TADGE_DEBUG=1 shows where", file=sys.stderr)
+    words = bounded(visible(f"{type(error).__name__}: {error}"))
+    print(f"error: something unforeseen ({words}); TADGE_DEBUG=1 shows where", file=sys.stderr)
     sys.exit(1)

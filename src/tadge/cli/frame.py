@@ -6,8 +6,9 @@ import dataclasses
 import inspect
 import json
 import os
+import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,9 +17,11 @@ import typer
 
 from tadge.cli.manners import command_class, warn, with_manners
 from tadge.config import Option, options
+from tadge.errors import visible
 from tadge.io.options import ReadOptions
 
 BAD_INPUT, INTERRUPTED = 2, 130
+UNSEEN = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
 
 app = typer.Typer(
     name="tadge",
@@ -45,10 +48,11 @@ def data_set_names() -> list[str]:
 
 
 EventsFile = Annotated[
-    str,
+    list[str],
     typer.Argument(
-        metavar="FILE",
-        help="CSV, TSV, SNAP text, JSON lines or Parquet; or a known data set's name.",
+        metavar="FILE...",
+        help="CSV, TSV, SNAP text, JSON lines, Parquet, packed or not, or Excel; several, or a pattern in quotes, are "
+        "one history; - for stdin; or a known data set's name.",
         autocompletion=data_set_names,
     ),
 ]
@@ -130,11 +134,13 @@ def command(
 # -- input and output -------------------------------------------------------------------------------------------------
 
 
-def read_graph(file: str, reading: ReadOptions, quiet: bool, learned: Any = None) -> tuple[Any, Any, int | None]:
-    """Read a file, or a known data set by its name; say on stderr what it is and what looks odd.
+def read_graph(
+    files: str | Sequence[str], reading: ReadOptions, quiet: bool, learned: Any = None
+) -> tuple[Any, Any, int | None]:
+    """Read files, or a known data set by its name; say on stderr what it is and what looks odd.
 
     Args:
-        file: a path or a name.
+        files: paths or patterns, which together are one history, or a name.
         reading: what is told about how to read it.
         quiet: only warnings.
         learned: the graph of a model: the file is read as that graph's was, as far as nothing else is told.
@@ -145,25 +151,33 @@ def read_graph(file: str, reading: ReadOptions, quiet: bool, learned: Any = None
     from tadge import datasets
     from tadge.io.readers import read_like, read_with_report
 
-    path, classes = Path(file), None
-    if not path.exists() and os.sep not in file and datasets.is_known(file):
+    source, classes = [files] if isinstance(files, str) else list(files), None
+    file = source[0]
+    if len(source) == 1 and is_known_data(file):
         dataset = datasets.find(file)
-        path, classes = datasets.path(dataset), dataset.classes
+        source, classes = [str(datasets.path(dataset))], dataset.classes
         given = {one.name for one in options(reading) if getattr(reading, one.name) != one.default}
         known: dict[str, Any] = {name: value for name, value in dataset.reader.items() if name not in given}
         reading = dataclasses.replace(reading, **known)
     if learned is None or learned.reading is None:
-        graph, report = read_with_report(path, reading)
+        graph, report = read_with_report(source, reading)
     else:
-        graph, report = read_like(path, reading, learned.reading)
+        graph, report = read_like(source, reading, learned.reading)
     if not quiet:
         print(report.line(), file=sys.stderr)
         if learned is not None and learned.reading is not None:
             how = "as the model's file was" if graph.reading == learned.reading else "otherwise than the model's file"
-            print(f"{file}: read {how}", file=sys.stderr)
+            print(visible(f"{report.source}: read {how}"), file=sys.stderr)
     for warning in report.warnings:
         warn(warning)
     return graph, report, classes
+
+
+def is_known_data(name: str) -> bool:
+    """Tell the name of a known data set from that of a file."""
+    from tadge import datasets
+
+    return os.sep not in name and not Path(name).exists() and datasets.is_known(name)
 
 
 def use_threads(threads: int | None) -> None:
@@ -175,8 +189,9 @@ def use_threads(threads: int | None) -> None:
 
 
 def print_json(value: Any) -> None:
-    """Print a value as JSON on stdout."""
-    print(json.dumps(value, indent=2, ensure_ascii=False))
+    """Print a value as JSON on stdout; what a terminal would obey is written as JSON's own escapes."""
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    print(UNSEEN.sub(lambda match: json.dumps(match[0])[1:-1], text))
 
 
 def names_of(value: str) -> list[str]:

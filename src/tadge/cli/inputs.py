@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from tadge import datasets
+from tadge.cli.frame import is_known_data
 from tadge.config import ForecastConfig, NetworkConfig, TrainConfig, WalkConfig
 from tadge.datasets.node_labels import Labels, known_labels, read_labels
 from tadge.embedding.estimator import TADGE
@@ -14,6 +15,7 @@ from tadge.errors import ConfigError
 from tadge.evaluation.models import load_models
 from tadge.forecasting.estimator import Forecaster
 from tadge.graph import TemporalGraph
+from tadge.io.paths import files_name
 
 Configs = tuple[WalkConfig, NetworkConfig, TrainConfig]
 
@@ -31,14 +33,16 @@ def estimator_maker(
     return lambda _: fitted
 
 
-def data_name(file: str) -> str:
-    """Name the data for titles and files: a known data set by its name, a file without its endings."""
-    if not Path(file).exists() and datasets.is_known(file):
-        return datasets.find(file).name
-    name = Path(file).name
-    return name.split(".")[0] or name
+def data_name(files: str | Sequence[str]) -> str:
+    """Name the data for titles and files: a known data set by its name, others as `files_name` does."""
+    files = [files] if isinstance(files, str) else files
+    if len(files) == 1 and is_known_data(files[0]):
+        return datasets.find(files[0]).name
+    return files_name(files)
 
 
-def labels_of(file: str, labels: Path | None, graph: TemporalGraph) -> Labels | None:
+def labels_of(files: Sequence[str], labels: Path | None, graph: TemporalGraph) -> Labels | None:
     """Read the labels that were given; else take those of a known data set, where there are any."""
-    return read_labels(labels, graph) if labels is not None else known_labels(file, graph)
+    if labels is not None:
+        return read_labels(labels, graph)
+    return known_labels(files[0], graph) if len(files) == 1 else None

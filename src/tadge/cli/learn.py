@@ -85,7 +85,13 @@ def walk(
 
 
 def _walk_lengths(
-    file: str, reading: ReadOptions, walking: WalkConfig, seed: int, threads: int | None, as_json: bool, quiet: bool
+    file: list[str],
+    reading: ReadOptions,
+    walking: WalkConfig,
+    seed: int,
+    threads: int | None,
+    as_json: bool,
+    quiet: bool,
 ) -> None:
     from tadge.walks import uncut_length_distribution
 

@@ -35,10 +35,11 @@ def run_everything(
     network: NetworkConfig,
     training: TrainConfig,
     file: Annotated[
-        str | None,
+        list[str] | None,
         typer.Argument(
-            metavar="FILE",
-            help="CSV or any other file of events, or a known data set's name; without one, a built-in example.",
+            metavar="[FILE...]",
+            help="CSV or any other file of events; several, or a pattern in quotes, are one history; - for stdin; or a "
+            "known data set's name; without one, a built-in example.",
             autocompletion=data_set_names,
         ),
     ] = None,
@@ -71,7 +72,7 @@ def run_everything(
 
     config = RunConfig(budget, days, k, forecasting, walking, network, training, seed, device)
     use_threads(threads)
-    if file is None:
+    if not file:
         source = read_source(None, reading, seed)
     else:
         graph, report, _ = read_graph(file, reading, quiet)

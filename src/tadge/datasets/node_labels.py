@@ -14,9 +14,10 @@ from tadge.arrays import Ints
 from tadge.datasets.registry import Dataset
 from tadge.errors import DatasetError, InputError
 from tadge.graph import TemporalGraph
-from tadge.io.id_rows import COMMENTS, cells_of, json_objects, lines_of, parquet_frame
+from tadge.io.id_rows import COMMENTS, cells_of, json_objects, lines_of
 from tadge.io.sniff import split
 from tadge.io.source import Source, open_source
+from tadge.io.table import parquet_frame
 from tadge.io.words import plain
 
 LABEL_COLUMNS = {
@@ -183,7 +184,7 @@ def _columns(names: Sequence[str], where: str) -> tuple[int, int]:
 
 
 def _text_rows(source: Source, graph: TemporalGraph) -> Iterator[_Row]:
-    where, known = str(source.path), _numbers(graph)
+    where, known = source.where, _numbers(graph)
     start, (lines, delimiter) = 0, lines_of(source, 2)
     while start < len(lines) and _is_skipped(lines[start], delimiter, graph, known):
         start += 1
@@ -216,13 +217,13 @@ def _is_header(cells: list[str], graph: TemporalGraph, known: dict[Any, int]) ->
 def _json_rows(source: Source, graph: TemporalGraph) -> Iterator[_Row]:
     for number, record in json_objects(source, '{"id": ..., "label": ...}'):
         names = list(record)
-        node, label = _columns(names, f"{source.path}, row {number}")
+        node, label = _columns(names, f"{source.where}, row {number}")
         yield _Row(number, record[names[node]], record[names[label]])
 
 
 def _parquet_rows(source: Source, graph: TemporalGraph) -> Iterator[_Row]:
     frame = parquet_frame(source)
-    node, label = _columns(frame.columns, str(source.path))
+    node, label = _columns(frame.columns, source.where)
     columns = frame.to_series(node).to_list(), frame.to_series(label).to_list()
     yield from (_Row(number, *cells) for number, cells in enumerate(zip(*columns, strict=True), 1))
 

@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 
-from tadge.errors import InputError
+from tadge.errors import InputError, listing
 from tadge.graph import TemporalGraph
 from tadge.io.roles import INTEGER_CELL
 from tadge.io.sniff import SAMPLE_ROWS, choose_delimiter
 from tadge.io.source import Source, check_utf8, open_source
-from tadge.io.table import damaged_parquet
+from tadge.io.table import parquet_frame
 from tadge.io.words import ROLE_NAMES, plain
 
 ID_NAMES = {
@@ -110,17 +109,9 @@ def json_objects(source: Source, example: str) -> Iterator[tuple[int, dict[str, 
         except (ValueError, RecursionError):
             record = None
         if not isinstance(record, dict):
-            where = f"{source.path}, row {number}"
+            where = f"{source.where}, row {number}"
             raise InputError("not a JSON object", expected=example, found=line[:40], where=where)
         yield number, record
-
-
-def parquet_frame(source: Source) -> pl.DataFrame:
-    """Read a small Parquet file whole."""
-    try:
-        return pl.read_parquet(source.path, glob=False)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise damaged_parquet(error, str(source.path)) from None
 
 
 # -- which column is which --------------------------------------------------------------------------------------------
@@ -134,7 +125,7 @@ def _places(names: Sequence[str], roles: Sequence[str], where: str) -> list[int]
         if place is None:
             if len(names) == len(roles):
                 return list(range(len(roles)))
-            expected, found = f"columns {' and '.join(roles)}", ", ".join(map(repr, names))
+            expected, found = f"columns {' and '.join(roles)}", listing(names)
             cure = f"call {'them' if len(roles) > 1 else 'it'} {' and '.join(roles)}"
             raise InputError(f"there is no column of {role}", expected=expected, found=found, cure=cure, where=where)
         places.append(place)
@@ -142,7 +133,7 @@ def _places(names: Sequence[str], roles: Sequence[str], where: str) -> list[int]
 
 
 def _text_rows(source: Source, roles: Sequence[str], graph: TemporalGraph) -> Iterator[Row]:
-    where, known = str(source.path), set(graph.ids.tolist())
+    where, known = source.where, set(graph.ids.tolist())
     lines, delimiter = lines_of(source, len(roles))
     start = 0
     while start < len(lines) and (not lines[start].strip() or _is_comment(lines[start], delimiter, graph, known)):
@@ -178,10 +169,10 @@ def _json_rows(source: Source, roles: Sequence[str], graph: TemporalGraph) -> It
     example = "{" + ", ".join(f'"{role}": ...' for role in roles) + "}"
     for number, record in json_objects(source, example):
         names = list(record)
-        yield number, [record[names[place]] for place in _places(names, roles, f"{source.path}, row {number}")]
+        yield number, [record[names[place]] for place in _places(names, roles, f"{source.where}, row {number}")]
 
 
 def _parquet_rows(source: Source, roles: Sequence[str], graph: TemporalGraph) -> Iterator[Row]:
     frame = parquet_frame(source)
-    columns = [frame.to_series(place).to_list() for place in _places(frame.columns, roles, str(source.path))]
+    columns = [frame.to_series(place).to_list() for place in _places(frame.columns, roles, source.where)]
     yield from ((number, list(cells)) for number, cells in enumerate(zip(*columns, strict=True), 1))

@@ -40,6 +40,12 @@ class ReadOptions:
         choices=("source", "any"),
     )
     yes: bool = option(False, "take the likeliest columns, and dates, where it is not clear which is which")
+    max_unpacked: float | None = option(
+        None,
+        "gigabytes that a packed file or a pipe may hold; by default 200 times its size, up to half of the free memory",
+        low=0.0,
+        kind=float,
+    )
     bad_rows: str = option(
         "error", "what to do with rows that cannot be read: stop, or report them and go on", choices=("error", "report")
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -14,24 +13,25 @@ import numpy as np
 import polars as pl
 
 from tadge.arrays import Days, Flags, Nodes
-from tadge.errors import InputError, TadgeWarning
+from tadge.errors import EmptyFileError, InputError, TadgeWarning, visible
 from tadge.graph import TemporalGraph
 from tadge.graph.event_types import NO_TYPE, NO_TYPES, EventTypes, encode_types
 from tadge.graph.ids import Ids, as_id_column, encode, split_sides
 from tadge.io.dates import as_numbers
+from tadge.io.json_lines import read_jsonl
+from tadge.io.oddities import ENOUGH_EVENTS, odd_ids, odd_rows, odd_times
 from tadge.io.options import ReadOptions
+from tadge.io.paths import Given, files_of, joint_name
 from tadge.io.reading import filled_in, settled
-from tadge.io.source import open_source
-from tadge.io.table import REASONS_SHOWN, EventTable, from_frame, read_jsonl, read_parquet
+from tadge.io.several import joined, read_alike
+from tadge.io.source import Source, open_source
+from tadge.io.table import REASONS_SHOWN, EventTable, Reason, as_strings, from_frame, read_parquet
 from tadge.io.text import read_text
 from tadge.io.times import Times, read_times
-from tadge.units import PER_DAY, date_text
+from tadge.io.workbooks import read_workbook
 
-SHORT_SPAN, LONG_SPAN = 1e-3, 365_250.0  # days: what is shorter or longer is likely of another unit
-UNIX_START, FAR_FROM_THE_REST = 366.0, 20 * 365.25  # days: a first event in 1970, and others so much later
-ENOUGH_EVENTS = 20  # from which on there should be no more nodes than events
 OFTEN = 3  # events per node of the smaller side from which on two sides are no accident
-LOOKS_MISSING = ("nan", "null", "none", "na", "n/a", "\\n", "-", "?")
+READERS = {"text": read_text, "jsonl": read_jsonl, "parquet": read_parquet, "workbook": read_workbook}
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class ReadReport:
     """Account for every row: rows = events + rejected.
 
     Attributes:
-        source: the file.
+        source: the file, or files.
         rows: rows of data in it.
         events: rows that became events.
         rejected: rows that could not be read, with the reason of the first few in `reasons`.
@@ -72,7 +72,7 @@ class ReadReport:
     def warn(self) -> None:
         """Warn, by Python's `warnings`, whoever called the function that called `read_aloud`."""
         for message in self.warnings:
-            warnings.warn(f"{self.source}: {message}", TadgeWarning, stacklevel=4)
+            warnings.warn(visible(f"{self.source}: {message}"), TadgeWarning, stacklevel=4)
 
     def line(self) -> str:
         """Say in one line what was found."""
@@ -84,30 +84,31 @@ class ReadReport:
             parts.append(f"{self.rejected:,} of {self.rows:,} rows REJECTED, the first: {self.reasons[0]}")
         if self.comments:
             parts.append(_count(self.comments, "comment line"))
-        return f"{self.source}: " + "; ".join(parts)
+        return visible(f"{self.source}: " + "; ".join(parts))
 
 
 def _count(number: int, thing: str) -> str:
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
-def read_events(source: str | Path | pl.DataFrame, *, quiet: bool = False, **options: Any) -> TemporalGraph:
-    """Read timed links from a file (CSV, TSV, SNAP text, JSON lines, Parquet; .gz and .zst) or a table.
+def read_events(source: Given | pl.DataFrame, *, quiet: bool = False, **options: Any) -> TemporalGraph:
+    """Read timed links from a file (CSV, TSV, SNAP text, JSON lines, Parquet; .gz, .zst and .zip; Excel) or a table.
 
     Columns, header, delimiter, ids and time unit are found; what was found is printed in one line on stderr, and what
     looks odd is a `TadgeWarning`.
 
     Args:
-        source: a path, or a pandas or polars DataFrame.
+        source: a path, "-" for stdin, a pattern like "events/*.csv", or a list of these: several files are one history,
+            and all are read as the first one is; or a pandas or polars DataFrame.
         quiet: neither print nor warn.
         **options: fields of `tadge.ReadOptions`, for what would otherwise be found: src, dst, time, weight (a name, or
             a number counted from 0), unit, time_format, header, delimiter, comments, encoding, directed, bipartite,
-            tov, bad_rows. Types of events are read where `type` names their column.
+            tov, max_unpacked, bad_rows. Types of events are read where `type` names their column.
     """
     return read_aloud(source, ReadOptions.of(options), quiet)
 
 
-def read_aloud(source: str | Path | pl.DataFrame, options: ReadOptions, quiet: bool) -> TemporalGraph:
+def read_aloud(source: Given | pl.DataFrame, options: ReadOptions, quiet: bool) -> TemporalGraph:
     """Read timed links; say on stderr what was understood, and warn the caller's caller of what looks odd."""
     graph, report = read_with_report(source, options)
     if not quiet:
@@ -116,9 +117,13 @@ def read_aloud(source: str | Path | pl.DataFrame, options: ReadOptions, quiet: b
     return graph
 
 
-def read_with_report(source: str | Path | pl.DataFrame, options: ReadOptions) -> tuple[TemporalGraph, ReadReport]:
+def read_with_report(source: Given | pl.DataFrame, options: ReadOptions) -> tuple[TemporalGraph, ReadReport]:
     """Read timed links and account for every row; warnings are in the report alone."""
-    events = _events_of(source, options)  # the columns of the file are gone by now: memory is dear
+    return _read(_opened(source, options), options)
+
+
+def _read(opened: _Opened | Any, options: ReadOptions) -> tuple[TemporalGraph, ReadReport]:
+    events = _events_of(opened, options)  # the columns of the file are gone by now: memory is dear
     graph = TemporalGraph.from_numbers(
         *(*events.numbers, events.days, events.weight),
         clock=events.clock,
@@ -129,12 +134,18 @@ def read_with_report(source: str | Path | pl.DataFrame, options: ReadOptions) ->
     found = {"unit": events.unit, "time_format": events.time_format, "bipartite": graph.bipartite}
     graph = replace(graph, reading=settled(options, events.report.columns, events.named, found))
     ends_given = options.src is not None and options.dst is not None
-    messages = (*events.report.warnings, *_warnings(graph, events, ends_given))
-    return graph, replace(events.report, warnings=messages)
+    ends = None if ends_given else f"{events.report.columns['src']} and {events.report.columns['dst']}"
+    messages = (
+        *events.report.warnings,
+        *odd_times(graph, events.report.time, events.unit_assumed, events.stamps),
+        *odd_rows(graph, ends),
+        *odd_ids(graph),
+    )
+    return graph, replace(events.report, warnings=tuple(map(visible, messages)))
 
 
 def read_like(
-    source: str | Path | pl.DataFrame, options: ReadOptions, reading: Mapping[str, Any] | None
+    source: Given | pl.DataFrame, options: ReadOptions, reading: Mapping[str, Any] | None
 ) -> tuple[TemporalGraph, ReadReport]:
     """Read timed links as an earlier file was read, as far as nothing else is told.
 
@@ -145,11 +156,13 @@ def read_like(
         options: what is told.
         reading: `graph.reading` of the earlier file.
     """
+    alike = filled_in(options, reading)
+    opened = _opened(source, alike)  # once: stdin has nothing left to read the second time
     try:
-        return read_with_report(source, filled_in(options, reading))
+        return _read(opened, alike)
     except InputError as error:
         try:
-            return read_with_report(source, filled_in(options, reading, columns=False))
+            return _read(opened, filled_in(options, reading, columns=False))
         except InputError:
             raise error from None
 
@@ -170,22 +183,51 @@ class _Events(NamedTuple):
     types: EventTypes
 
 
-def _events_of(source: str | Path | pl.DataFrame, options: ReadOptions) -> _Events:
-    if not isinstance(source, (str, Path)):
-        return _usable(from_frame(source, options), options)
-    opened = open_source(source, options.encoding)
-    reader = {"text": read_text, "jsonl": read_jsonl, "parquet": read_parquet}[opened.kind]
-    return _usable(reader(opened, options), options)
+class _Opened(NamedTuple):
+    """Hold the files that are to be read, and a name for all of them."""
+
+    files: list[Source | InputError]
+    name: str
+
+
+def _opened(source: Given | pl.DataFrame, options: ReadOptions) -> _Opened | Any:
+    """Open the files that are meant; a table is given back as it is."""
+    files = files_of(source)
+    if files is None:
+        return source
+    return _Opened([_open(file, options, len(files) > 1) for file in files], joint_name(source, files))
+
+
+def _open(file: str | Path, options: ReadOptions, one_of_many: bool) -> Source | InputError:
+    try:
+        return open_source(file, options.encoding, options.max_unpacked)
+    except EmptyFileError as error:
+        if one_of_many:
+            return error
+        raise
+
+
+def _events_of(opened: _Opened | Any, options: ReadOptions) -> _Events:
+    if not isinstance(opened, _Opened):
+        return _usable(from_frame(opened, options), options)
+    if len(opened.files) == 1 and isinstance(opened.files[0], Source):
+        return _usable(_table_of(opened.files[0], options), options)
+    return _usable(joined(read_alike(opened.files, _table_of, options), opened.name), options)
+
+
+def _table_of(source: Source, options: ReadOptions) -> EventTable:
+    return READERS[source.kind](source, options)
 
 
 def _usable(table: EventTable, options: ReadOptions) -> _Events:
     """Take the rows of a table that can become events; complain about, or report, the others."""
+    column = as_strings(table.time, "time", table.where) if table.time.dtype == pl.Binary else table.time
     times = read_times(
-        *(table.time, table.names["time"], options.unit or table.unit, options.time_format, table.clock),
+        *(column, table.names["time"], options.unit or table.unit, options.time_format, table.clock),
         where=table.where,
         yes=options.yes,
     )
-    weight = None if table.weight is None else _weights(table.weight)
+    weight = None if table.weight is None else _weights(table.weight, table.names["weight"], table.where)
     bad, reasons = _bad_rows(table, times, weight)
     num_bad = 0 if bad is None else int(bad.sum())
     rejected, left = table.dropped + num_bad, table.num_rows - num_bad
@@ -214,7 +256,10 @@ def _usable(table: EventTable, options: ReadOptions) -> _Events:
         rows=table.num_rows + table.dropped,
         events=left,
         rejected=rejected,
-        reasons=tuple(reasons[:REASONS_SHOWN]),
+        reasons=tuple(
+            visible(f"{one.where}, " if table.files else "") + f"row {one.line}: {one.text}"
+            for one in reasons[:REASONS_SHOWN]
+        ),
         comments=table.comments,
         blank=table.blank,
         columns=table.names,
@@ -262,13 +307,18 @@ def _enough_to_tell(src: Nodes, _: Nodes, ids: Ids, num_sources: int) -> bool:
     return src.size >= ENOUGH_EVENTS and src.size >= OFTEN * min(num_sources, ids.size - num_sources)
 
 
-def _weights(column: pl.Series) -> pl.Series:
+def _weights(column: pl.Series, name: str, where: str) -> pl.Series:
+    if isinstance(column.dtype, (pl.Categorical, pl.Enum)):
+        column = column.cast(pl.String)
     if column.dtype == pl.String:
         return as_numbers(column)
-    return column.cast(pl.Float64, strict=False)
+    if column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.Null):
+        return column.cast(pl.Float64, strict=False)
+    found, cure = f"{column.dtype} in column {name!r}", "say weight='none' to go without"
+    raise InputError("the weight is not a number", expected="numbers", found=found, cure=cure, where=where)
 
 
-def _bad_rows(table: EventTable, times: Times, weight: pl.Series | None) -> tuple[Flags | None, list[str]]:
+def _bad_rows(table: EventTable, times: Times, weight: pl.Series | None) -> tuple[Flags | None, list[Reason]]:
     """Flag the rows that cannot become events, and say why of the first of them."""
     flags: list[tuple[str, str, pl.Series, Flags]] = []
     for role, column in (("src", table.src), ("dst", table.dst)):
@@ -289,12 +339,9 @@ def _bad_rows(table: EventTable, times: Times, weight: pl.Series | None) -> tupl
         value = column[row]
         found = "an empty cell" if value is None or value == "" else repr(_short(value))
         name = table.names[role]
-        reasons.append(f"row {table.line_of(row)}: {role} ({name}): expected {expected}, found {found}")
-    return bad, sorted(reasons, key=_row_number)
-
-
-def _row_number(reason: str) -> int:
-    return int(reason.split(":", 1)[0].removeprefix("row "))
+        reasons.append(Reason(*table.line_of(row), f"{role} ({name}): expected {expected}, found {found}"))
+    order = {file: at for at, file in enumerate(table.files)}
+    return bad, sorted(reasons, key=lambda reason: (order.get(reason.where, 0), reason.line))
 
 
 def _short(value: object) -> object:
@@ -302,56 +349,22 @@ def _short(value: object) -> object:
     return written[:40] + "..." if len(written) > 43 else value
 
 
-def _first_bad(table: EventTable, reasons: list[str], total: int) -> InputError:
-    row, reason = reasons[0].split(": ", 1)
+def _first_bad(table: EventTable, reasons: list[Reason], total: int) -> InputError:
+    first = reasons[0]
     rows = table.num_rows + table.dropped
     if total == rows > 1:
         cure = f"all {rows:,} rows are like that: say how the file is to be read"
     else:
         cure = "mend the row" if total == 1 else f"{total:,} of {rows:,} rows are like that: mend them"
         cure += ", or say bad_rows='report' to go on without"
-    return InputError(reason, cure=cure, where=f"{table.where}, {row}")
+    return InputError(first.text, cure=cure, where=f"{first.where}, row {first.line}")
 
 
-def _too_few(table: EventTable, reasons: list[str], left: int, total_bad: int) -> InputError:
+def _too_few(table: EventTable, reasons: list[Reason], left: int, total_bad: int) -> InputError:
     """Complain where nothing can follow anything."""
     if left == 0 and total_bad:
         return _first_bad(table, reasons, total_bad)
-    where = table.where if left == 0 else f"{table.where}, row {table.line_of(0)}"
+    where = table.where if left == 0 else "{}, row {}".format(*table.line_of(0))
     what = "there is no event in it" if left == 0 else "there is only one event in it"
     found = f"{left}" + (f", and {total_bad:,} rows that cannot be read" if total_bad else "")
     return InputError(what, expected="at least two, so that one can follow the other", found=found, where=where)
-
-
-def _warnings(graph: TemporalGraph, events: _Events, ends_given: bool) -> list[str]:
-    """Say in plain words what looks odd in a graph."""
-    messages = []
-    first, last = float(graph.time[0]), float(graph.time[-1])
-    span = last - first
-    if events.unit_assumed:
-        assumption = events.report.time.removeprefix("plain numbers, ")
-        messages.append(f"nothing says the unit of the times: {assumption}; so they span {span:,.6g} days")
-    if graph.clock == "unix":
-        later = int(np.count_nonzero(graph.time > time.time() / PER_DAY["s"]))
-        if later:
-            end = date_text(last, "unix")
-            messages.append(f"{later:,} events lie in the future, the last at {end}: is the unit right?")
-        middle = float(graph.time[graph.num_events // 2])
-        if first < UNIX_START and middle - first > FAR_FROM_THE_REST:
-            messages.append(f"the first event is at {date_text(first, 'unix')}, far from the rest: a missing time?")
-    if graph.num_nodes > graph.num_events >= ENOUGH_EVENTS and not ends_given:
-        ends = f"{events.report.columns['src']} and {events.report.columns['dst']}"
-        messages.append(
-            f"more nodes ({graph.num_nodes:,}) than events ({graph.num_events:,}): are {ends} who acts and on whom?"
-        )
-    if "date" not in events.report.time and not SHORT_SPAN <= span <= LONG_SPAN:
-        messages.append(f"all events lie within {span:,.3g} days: is the unit right?")
-    if events.stamps is not None:
-        equal = events.stamps.n_unique() - graph.num_moments
-        if equal > 0:
-            messages.append(f"{equal:,} of the times differ by less than float64 days can hold and became equal")
-    if graph.ids.dtype == object:
-        odd = [name for name in graph.ids if len(name) <= 4 and name.lower() in LOOKS_MISSING]
-        if odd:
-            messages.append(f"a node is called {odd[0]!r}: a missing value?")
-    return messages

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise, permutations
 
-from tadge.errors import InputError
+from tadge.errors import InputError, listing
 from tadge.io.options import ReadOptions
 from tadge.io.words import (
     MEASURE_WORDS,
@@ -47,6 +47,10 @@ DATE_CELL = re.compile(
 )
 NO_NAME = re.compile(r"\d*|column_?\d+")  # what programs call columns that have no name
 CLOCK_CELL = re.compile(r"\s*\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?\s*([AaPp][Mm])?\s*")
+
+
+class NoSuchColumnError(InputError):
+    """A column that is asked for and not there."""
 
 
 @dataclass(frozen=True)
@@ -212,8 +216,8 @@ def _place_of(column: str, names: tuple[str, ...], fields: int, role: str, where
     number = int(column) if column.isdecimal() else -1
     if 0 <= number < fields:
         return number
-    expected = ", ".join(repr(name) for name in names) if names else f"a number from 0 to {fields - 1}"
-    raise InputError(f"there is no such column for {role}", expected=expected, found=repr(column), where=where)
+    expected = listing(names) if names else f"a number from 0 to {fields - 1}"
+    raise NoSuchColumnError(f"there is no such column for {role}", expected=expected, found=repr(column), where=where)
 
 
 def _check_twice(given: dict[str, int], where: str) -> None:

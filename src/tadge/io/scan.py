@@ -12,14 +12,16 @@ import numba
 import numpy as np
 
 from tadge.arrays import Flags, Ints
-from tadge.io.source import NEWLINE, RETURN, Bytes
+from tadge.io.packed import Bytes
+from tadge.io.source import NEWLINE, RETURN
 
 SPACE, TAB, ZERO, NINE, PLUS, MINUS = 32, 9, 48, 57, 43, 45
 TWO_THREADS = 1 << 24  # bytes from which a second thread pays
 NO_BYTE = 256  # stands for "no such character": no quotes, no comments
 _ROW, _BLANK_LINE, _COMMENT_LINE = range(3)  # kinds of lines
-_QUOTED, _STRAY_QUOTE, _OPEN_QUOTE, _PADDED, _ZERO_LED, _LONGEST_ID, _NUL = range(7)  # places in `seen`
-_NUM_SEEN = 7
+_QUOTED, _STRAY_QUOTE, _OPEN_QUOTE, _PADDED, _ZERO_LED, _LONGEST_ID, _NUL, _LONE_RETURN = range(8)  # places in `seen`
+_NUM_SEEN = 8
+_BOM = (0xEF, 0xBB, 0xBF)
 
 
 class Scan(NamedTuple):
@@ -40,6 +42,8 @@ class Scan(NamedTuple):
         longest_id_line: its row.
         nul_line: first row with a NUL byte.
         late_skips: blank lines or comments stand after the first row.
+        lone_return_line: first row with a carriage return inside a field that is used, outside of quotes.
+        marked: lines that begin with a byte order mark.
     """
 
     rows: int
@@ -56,6 +60,8 @@ class Scan(NamedTuple):
     longest_id_line: int
     nul_line: int
     late_skips: int
+    lone_return_line: int
+    marked: int
 
 
 @numba.njit(cache=True, nogil=True)
@@ -73,7 +79,7 @@ def _line_kind(data: Bytes, i: int, delimiter: int, comment_a: int, comment_b: i
 def _ordinary_bytes(delimiter: int, quote: int) -> Flags:
     """Mark the bytes, (256,), that mean nothing but themselves."""
     ordinary = np.ones(NO_BYTE + 1, np.bool_)
-    for byte in (0, NEWLINE, delimiter, quote):
+    for byte in (0, NEWLINE, RETURN, delimiter, quote):
         ordinary[byte] = False
     return ordinary
 
@@ -90,20 +96,40 @@ def _note_field(data: Bytes, start: int, end: int, quote: int, is_id: bool, seen
     if not is_id:
         return
     seen[_LONGEST_ID] = max(seen[_LONGEST_ID], end - start)
-    first, more = data[start], end - start > 1
-    if (first == ZERO and more and ZERO <= data[start + 1] <= NINE) or first == PLUS:
-        seen[_ZERO_LED] = 1
-    elif first == MINUS and more and data[start + 1] == ZERO:
+    if data[start] == quote and end - start > 2:
+        start, end = start + 1, end - 1
+    while start < end and (data[start] == SPACE or data[start] == TAB):
+        start += 1
+    more = end - start > 1
+    first, second = data[start] if start < end else 0, data[start + 1] if more else 0
+    if (first == ZERO and ZERO <= second <= NINE) or first == PLUS or (first == MINUS and second == ZERO):
         seen[_ZERO_LED] = 1
 
 
 @numba.njit(cache=True, nogil=True)
+def _lone_return(data: Bytes, i: int) -> int:
+    """Tell a carriage return at i that ends a line (0), or is one of several that do (1), from one in a row (2)."""
+    after = i + 1
+    while after < data.size and data[after] == RETURN:
+        after += 1
+    if after < data.size and data[after] != NEWLINE:
+        return 2
+    return 1 if after > i + 1 else 0
+
+
+@numba.njit(cache=True, nogil=True)
+def _is_marked(data: Bytes, i: int) -> bool:
+    """Tell whether a byte order mark stands at i."""
+    return i + 2 < data.size and data[i] == _BOM[0] and data[i + 1] == _BOM[1] and data[i + 2] == _BOM[2]
+
+
+@numba.njit(cache=True, nogil=True)
 def _walk_row(
-    data: Bytes, i: int, delimiter: int, quote: int, id_a: int, id_b: int, ordinary: Flags, seen: Ints
+    data: Bytes, i: int, delimiter: int, quote: int, id_a: int, id_b: int, used: Flags, ordinary: Flags, seen: Ints
 ) -> tuple[int, int, int]:
     """Pass over one row from i; note what it holds in `seen`; return its end (at its newline), fields and newlines."""
     n = data.size
-    fields, newlines, start = 1, 0, i
+    fields, newlines, start, returns = 1, 0, i, 0
     in_quotes = False
     while True:
         if not in_quotes:
@@ -127,8 +153,12 @@ def _walk_row(
             end = i
             if byte == NEWLINE and end > start and data[end - 1] == RETURN:
                 end -= 1
+            is_id = fields - 1 == id_a or fields - 1 == id_b
             if end > start:
-                _note_field(data, start, end, quote, fields - 1 == id_a or fields - 1 == id_b, seen)
+                _note_field(data, start, end, quote, is_id, seen)
+            if returns and (is_id or (returns > 1 and fields <= used.size and used[fields - 1])):
+                seen[_LONE_RETURN] = 1
+            returns = 0
             if byte == NEWLINE:
                 if in_quotes:
                     seen[_OPEN_QUOTE] = 1
@@ -143,24 +173,37 @@ def _walk_row(
                 seen[_STRAY_QUOTE] = 1
         elif byte == 0:
             seen[_NUL] = 1
+        elif byte == RETURN:
+            returns = max(returns, _lone_return(data, i))
         i += 1
 
 
 @numba.njit(cache=True, nogil=True)
 def _scan(
-    data: Bytes, delimiter: int, quote: int, expected: int, comment_a: int, comment_b: int, id_a: int, id_b: int
+    data: Bytes,
+    delimiter: int,
+    quote: int,
+    expected: int,
+    comment_a: int,
+    comment_b: int,
+    id_a: int,
+    id_b: int,
+    used: Flags,
 ) -> Scan:
     """Find what `Scan` names in one pass."""
-    rows, blank, comments, bad, late_skips = 0, 0, 0, 0, 0
+    rows, blank, comments, bad, late_skips, marked = 0, 0, 0, 0, 0, 0
     comment_row_line, stray_quote_line, open_quote_line, longest_id_line, nul_line = 0, 0, 0, 0, 0
+    lone_return_line = 0
     ordinary = _ordinary_bytes(delimiter, quote)
     seen = np.zeros(_NUM_SEEN, np.int64)
     i, line = 0, 0
     while i < data.size:
         line += 1
+        marked += _is_marked(data, i)
         kind = _line_kind(data, i, delimiter, comment_a, comment_b)
         if kind != _ROW:
-            end, fields, _ = _walk_row(data, i, delimiter, NO_BYTE, -1, -1, ordinary, np.zeros(_NUM_SEEN, np.int64))
+            nothing = np.zeros(_NUM_SEEN, np.int64)
+            end, fields, _ = _walk_row(data, i, delimiter, NO_BYTE, -1, -1, used, ordinary, nothing)
             blank += kind == _BLANK_LINE
             comments += kind == _COMMENT_LINE
             if rows > 0:
@@ -170,8 +213,8 @@ def _scan(
             i = end + 1
             continue
         longest = seen[_LONGEST_ID]
-        seen[_STRAY_QUOTE], seen[_OPEN_QUOTE], seen[_NUL] = 0, 0, 0
-        end, fields, newlines = _walk_row(data, i, delimiter, quote, id_a, id_b, ordinary, seen)
+        seen[_STRAY_QUOTE], seen[_OPEN_QUOTE], seen[_NUL], seen[_LONE_RETURN] = 0, 0, 0, 0
+        end, fields, newlines = _walk_row(data, i, delimiter, quote, id_a, id_b, used, ordinary, seen)
         rows += 1
         bad += fields != expected
         if seen[_STRAY_QUOTE] and stray_quote_line == 0:
@@ -182,12 +225,14 @@ def _scan(
             longest_id_line = line
         if seen[_NUL] and nul_line == 0:
             nul_line = line
+        if seen[_LONE_RETURN] and lone_return_line == 0:
+            lone_return_line = line
         line += newlines
         i = end + 1
     quoted, padded, zero_led, longest_id = seen[_QUOTED], seen[_PADDED], seen[_ZERO_LED], seen[_LONGEST_ID]
     return Scan(
         *(rows, blank, comments, comment_row_line, bad, quoted, stray_quote_line, open_quote_line, padded, zero_led),
-        *(longest_id, longest_id_line, nul_line, late_skips),
+        *(longest_id, longest_id_line, nul_line, late_skips, lone_return_line, marked),
     )
 
 
@@ -198,11 +243,12 @@ def scan(
     fields: int,
     comments: tuple[int, int],
     id_columns: tuple[int, int],
+    used: Flags,
 ) -> Scan:
     """Look at every byte of a text once; large texts without quotes on two threads."""
 
     def part(piece: Bytes) -> Scan:
-        return _scan(piece, delimiter, quote, fields, *comments, *id_columns)  # type: ignore[no-any-return]
+        return _scan(piece, delimiter, quote, fields, *comments, *id_columns, used)  # type: ignore[no-any-return]
 
     if data.size < TWO_THREADS:
         return part(data)
@@ -221,11 +267,13 @@ def scan(
 def _joined(first: Scan, second: Scan) -> Scan:
     """Put the scans of two pieces of a text together."""
     lines = first.rows + first.blank + first.comments
-    sums = {name: getattr(first, name) + getattr(second, name) for name in ("rows", "blank", "comments", "bad")}
+    sums = {
+        name: getattr(first, name) + getattr(second, name) for name in ("rows", "blank", "comments", "bad", "marked")
+    }
     flags = {name: getattr(first, name) | getattr(second, name) for name in ("padded", "zero_led", "late_skips")}
     where = {
         name: getattr(first, name) or (getattr(second, name) and getattr(second, name) + lines)
-        for name in ("comment_row_line", "stray_quote_line", "open_quote_line", "nul_line")
+        for name in ("comment_row_line", "stray_quote_line", "open_quote_line", "nul_line", "lone_return_line")
     }
     longer = second.longest_id > first.longest_id
     return first._replace(
@@ -247,15 +295,15 @@ def _row_lines(
     start = np.empty(num_rows, np.int64)
     stop = np.empty(num_rows, np.int64)
     ordinary = _ordinary_bytes(delimiter, quote)
-    seen = np.zeros(_NUM_SEEN, np.int64)
+    seen, used = np.zeros(_NUM_SEEN, np.int64), np.zeros(0, np.bool_)
     i, line, row = 0, 0, 0
     while i < data.size:
         line += 1
         kind = _line_kind(data, i, delimiter, comment_a, comment_b)
         if kind != _ROW:
-            end, _, newlines = _walk_row(data, i, delimiter, NO_BYTE, -1, -1, ordinary, seen)
+            end, _, newlines = _walk_row(data, i, delimiter, NO_BYTE, -1, -1, used, ordinary, seen)
         else:
-            end, count, newlines = _walk_row(data, i, delimiter, quote, -1, -1, ordinary, seen)
+            end, count, newlines = _walk_row(data, i, delimiter, quote, -1, -1, used, ordinary, seen)
             lines[row], fields[row], start[row], stop[row] = line, count, i, end
             row += 1
             line += newlines
@@ -313,4 +361,20 @@ def collapse_blanks(data: Bytes) -> Bytes:
             out[at] = byte
             at += 1
             gap, filled = False, True
+    return out[:at]
+
+
+@numba.njit(cache=True, nogil=True)
+def drop_marks(data: Bytes) -> Bytes:
+    """Copy a text without the byte order marks at the starts of its lines."""
+    out = np.empty(data.size, np.uint8)
+    i, at, starts = 0, 0, True
+    while i < data.size:
+        if starts and _is_marked(data, i):
+            i += 3
+            continue
+        out[at] = data[i]
+        at += 1
+        starts = data[i] == NEWLINE
+        i += 1
     return out[:at]

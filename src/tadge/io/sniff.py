@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from tadge.errors import InputError
+from tadge.errors import EmptyFileError, InputError, listing
 from tadge.io.options import ReadOptions
+from tadge.io.packed import PIECE
 from tadge.io.roles import DATE_CELL, NUMBER_CELL
-from tadge.io.source import Source
+from tadge.io.source import UTF8_BOM, Source
 from tadge.io.words import is_role, plain
 
 SAMPLE_BYTES = 1 << 22
 SAMPLE_ROWS, LONG_SAMPLE = 200, 10_000  # rows whose form is looked at; rows whose values are compared
 SAMPLE_CELLS = 400_000  # at most: wide tables have shorter samples
+FEWEST_ROWS = 3  # that are looked at, however long they are
+LONGEST_ROW, LONGEST_REMARK = 1 << 26, 1 << 13  # bytes
+MOST_FIELDS = 100_000  # columns
 DELIMITERS = (",", "\t", ";", "|")
 DELIMITER_NAMES = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars", " ": "blanks"}
 
@@ -32,6 +38,7 @@ class Dialect:
         lines_before: lines before that byte.
         comments_before: comment lines among them.
         comments: the characters that start a comment.
+        remarks: comments before the first row that nobody said are comments.
     """
 
     delimiter: str
@@ -42,32 +49,18 @@ class Dialect:
     lines_before: int
     comments_before: int
     comments: str
+    remarks: tuple[Remark, ...] = ()
 
 
 def sniff(source: Source, options: ReadOptions) -> Dialect:
     """Find delimiter, header and width of a text from its head."""
     comments = "#%" if options.comments is None else "" if options.comments == "none" else options.comments
-    head = source.data[:SAMPLE_BYTES].tobytes()
-    lines = head.decode("utf-8", errors="replace").split("\n")
-    if source.data.size > SAMPLE_BYTES and len(lines) > 1:
-        lines.pop()  # cut in the middle
-    rows: list[str] = []
-    numbers: list[int] = []
-    comments_before = 0
-    for number, line in enumerate(lines):
-        row = line.rstrip("\r")
-        if comments and row.startswith(tuple(comments)):
-            comments_before += not rows
-        elif row.strip():
-            rows.append(row)
-            numbers.append(number)
-        if len(rows) > LONG_SAMPLE:
-            break
+    head = _look_at_head(source, comments)
+    rows = head.rows
     if not rows:
-        what = "only comments and blank lines" if comments_before else "only blank lines"
-        cure = "say comments='none' if rows may start with # or %" if comments_before else None
-        raise InputError(what, expected="at least one event", cure=cure, where=str(source.path))
-
+        what = "only comments and blank lines" if head.remarks else "only blank lines"
+        cure = "say comments='none' if rows may start with # or %" if head.remarks else None
+        raise EmptyFileError(what, expected="at least one event", cure=cure, where=source.where)
     delimiter = {None: None, "space": " ", "tab": "\t"}.get(options.delimiter, options.delimiter)
     delimiter = delimiter or choose_delimiter(rows[:SAMPLE_ROWS], 3)
     first = [split(row, delimiter) for row in rows[:SAMPLE_ROWS]]
@@ -77,19 +70,85 @@ def sniff(source: Source, options: ReadOptions) -> Dialect:
     names = tuple(name.strip() for name in table[0]) if header else ()
     body = table[1:] if header else table
     if not body:
-        found = "a header: " + ", ".join(names)
-        raise InputError(
-            "there is no event in it", expected="rows after the header", found=found, where=str(source.path)
+        found = f"a header: {listing(names)}"
+        raise EmptyFileError(
+            "there is no event in it", expected="rows after the header", found=found, where=source.where
         )
     fields = _width(body, names)
-    lines_before = numbers[0] + 1 if header else 0
-    offset = 0
-    for _ in range(lines_before):
-        offset = head.find(b"\n", offset) + 1
-    before = comments_before if header else 0
     _check_names(names, fields, source)
+    if fields > MOST_FIELDS:
+        expected, found = f"at most {MOST_FIELDS:,}", f"{fields:,}"
+        raise InputError("too many columns", expected=expected, found=found, where=source.where)
     sample = tuple(tuple(row) for row in body if len(row) == fields)
-    return Dialect(delimiter, fields, names, sample, offset, lines_before, before, comments)
+    lines_before, offset = (head.first_line, head.first_end) if header else (0, 0)
+    before = head.comments if header else 0
+    remarks = tuple(one for one in head.remarks if one.rows_before <= header) if options.comments is None else ()
+    return Dialect(delimiter, fields, names, sample, offset, lines_before, before, comments, remarks)
+
+
+class Remark(NamedTuple):
+    """Hold a comment before the first rows: its line, from 1, what it says, and the rows before it."""
+
+    line: int
+    text: str
+    rows_before: int
+
+
+@dataclass
+class _Head:
+    """Hold the first rows of a text; the line that the first stands on, from 1, and its end; comments before it."""
+
+    rows: list[str] = field(default_factory=list)
+    first_line: int = 0
+    first_end: int = 0
+    comments: int = 0
+    remarks: list[Remark] = field(default_factory=list)
+
+
+def _look_at_head(source: Source, comments: str) -> _Head:
+    """Cut the first lines of a text: as many as fit into a sample, and in any case some rows."""
+    marks = tuple(mark.encode() for mark in comments)
+    head = _Head()
+    for number, end, line in _lines(source):
+        if len(head.rows) > LONG_SAMPLE or (end > SAMPLE_BYTES and len(head.rows) > FEWEST_ROWS):
+            break
+        row = line.removesuffix(b"\n").rstrip(b"\r")
+        while row.startswith(UTF8_BOM):
+            row = row[len(UTF8_BOM) :]
+        if marks and row.startswith(marks):
+            head.comments += not head.rows
+            if len(head.rows) < 2 and len(head.remarks) < LONG_SAMPLE:
+                head.remarks.append(Remark(number, row[:LONGEST_REMARK].decode("utf-8", "replace"), len(head.rows)))
+        elif row.strip():
+            if not head.rows:
+                head.first_line, head.first_end = number, end
+            head.rows.append(row.decode("utf-8", errors="replace"))
+    return head
+
+
+def _lines(source: Source) -> Iterator[tuple[int, int, bytes]]:
+    """Give line after line: its number, from 1, the first byte after it, and what it holds."""
+    at, number, rest = 0, 0, b""
+    while at < source.data.size:
+        piece = source.data[at : at + PIECE].tobytes()
+        at += len(piece)
+        lines = _split_lines(rest + piece)
+        rest = lines.pop() if at < source.data.size else b""
+        end = at - len(rest) - sum(map(len, lines))
+        for line in lines:
+            number += 1
+            end += len(line)
+            if line:
+                yield number, end, line
+        if len(rest) > LONGEST_ROW:
+            what = f"a row is longer than {LONGEST_ROW >> 20} MB"
+            raise InputError(what, expected="one event a row", where=f"{source.where}, row {number + 1}")
+
+
+def _split_lines(text: bytes) -> list[bytes]:
+    """Cut a text after its newlines; what follows the last one comes last, even where it is nothing."""
+    *lines, rest = text.split(b"\n")
+    return [*(line + b"\n" for line in lines), rest]
 
 
 def _width(body: list[list[str]], names: tuple[str, ...]) -> int:
@@ -144,8 +203,8 @@ def _check_names(names: tuple[str, ...], fields: int, source: Source) -> None:
     twice = [name for name, count in Counter(names).items() if count > 1 and name]
     if twice:
         cure = "rename one of them"
-        raise InputError("a column is named twice", found=repr(twice[0]), cure=cure, where=f"{source.path}, header")
+        raise InputError("a column is named twice", found=repr(twice[0]), cure=cure, where=f"{source.where}, header")
     tail = plain(names[-1]) if names else ""
     if names and len(names) != fields and not (fields > len(names) and ("features" in tail or "list" in tail)):
         expected, found = f"{fields} names, as the rows have {fields} cells", f"{len(names)} names"
-        raise InputError("the header does not fit the rows", expected=expected, found=found, where=str(source.path))
+        raise InputError("the header does not fit the rows", expected=expected, found=found, where=source.where)

@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 
 from tadge.arrays import Days
-from tadge.errors import InputError, MissingFileError
-from tadge.io.id_rows import parquet_frame
+from tadge.errors import InputError, MissingFileError, listing
 from tadge.io.source import check_utf8, open_source
+from tadge.io.table import parquet_frame
 
 DELIMITERS = ("\t", ";", ",")  # of which the first that the header has is taken
 
@@ -51,7 +51,7 @@ def read_strings(path: str | Path, names: Sequence[str], optional: Sequence[str]
     frame = frame.rename({name: name.strip() for name in frame.columns})
     missing = [name for name in names if name not in frame.columns]
     if missing:
-        found = ", ".join(frame.columns[:12])
+        found = listing(frame.columns)
         raise InputError(f"there is no column {missing[0]!r}", expected=", ".join(names), found=found, where=where)
     unknown = [name for name in frame.columns if name not in {*names, *optional}]
     if unknown:

@@ -1,22 +1,35 @@
-"""The columns that matter, as every reader hands them on; and the readers of Parquet, JSON lines and DataFrames."""
+"""The columns that matter, as every reader hands them on; and the readers of Parquet and DataFrames."""
 
 from __future__ import annotations
 
-import json
+import io
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
-from tadge.errors import InputError
+from tadge.errors import EmptyFileError, InputError, bounded
 from tadge.io.options import ReadOptions
+from tadge.io.panics import without_panics
 from tadge.io.roles import ColumnRoles, find_columns
 from tadge.io.sniff import LONG_SAMPLE
-from tadge.io.source import Source, check_utf8
+from tadge.io.source import Source
+from tadge.machine import available_memory
 
 REASONS_SHOWN = 5  # rejected rows that are quoted in full
 LONGEST_ID = 4096  # bytes: the longest URLs in use are half of that
+EXACT = 1 << 53  # from here on float64 does not hold every integer
+CELL_BYTES = 8  # of a column in memory, at least
+WHOLE = r"^-?\d+(\.0*)?$"
+
+
+class Reason(NamedTuple):
+    """Say why a row cannot become an event: its file, its line, from 1, and the reason."""
+
+    where: str
+    line: int
+    text: str
 
 
 @dataclass(frozen=True)
@@ -31,7 +44,7 @@ class EventTable:
         names: the column of each role.
         where: the file.
         form: the file's form, in words.
-        line_of: from a row's index to the line it stands on.
+        line_of: from a row's index to its file and the line it stands on.
         unit: the time unit that the column's name states.
         clock: the clock that it states.
         two_kinds: whether the columns' names say that the ends are of two kinds, like customer and agent.
@@ -40,6 +53,8 @@ class EventTable:
         notes: what looks odd, in plain words.
         type: strings or integers, null where the cell is empty; or None.
         named: whether columns have names.
+        width: how many columns there are.
+        files: all files that were read, in their order.
     """
 
     src: pl.Series
@@ -49,18 +64,20 @@ class EventTable:
     names: dict[str, str]
     where: str
     form: str
-    line_of: Callable[[int], int]
+    line_of: Callable[[int], tuple[str, int]]
     unit: str | None = None
     clock: str | None = None
     two_kinds: bool = False
     apart: bool = False
     dropped: int = 0
-    dropped_reasons: tuple[str, ...] = ()
+    dropped_reasons: tuple[Reason, ...] = ()
     comments: int = 0
     blank: int = 0
     notes: tuple[str, ...] = ()
     type: pl.Series | None = None
     named: bool = True
+    width: int = 0
+    files: tuple[str, ...] = ()
 
     @property
     def num_rows(self) -> int:
@@ -90,30 +107,33 @@ def from_frame(frame: Any, options: ReadOptions) -> EventTable:
         if len(set(headings)) < len(headings):
             raise InputError("a column is named twice", cure="rename one of them", where=where)
         frame = pl.DataFrame({name: _pandas_column(frame.iloc[:, at]) for at, name in enumerate(headings)})
-    columns = _columns_of(frame, options, where)
+    columns = columns_of(frame, options, where)
     used = {role: frame.to_series(at) for role, at in columns.used().items()}
-    return _table(used, columns, tuple(frame.columns), where, "table", lambda row: row + 1)
+    return make_table(used, columns, tuple(frame.columns), where, "table", lambda row: (where, row + 1))
 
 
-def _columns_of(frame: pl.DataFrame, options: ReadOptions, where: str) -> ColumnRoles:
+def columns_of(frame: pl.DataFrame, options: ReadOptions, where: str) -> ColumnRoles:
     """Find the columns that matter by their names and first values."""
     if frame.height == 0:
-        raise InputError("there is no event in it", expected="at least one row", where=where)
+        raise EmptyFileError("there is no event in it", expected="at least one row", where=where)
     rows = frame.head(LONG_SAMPLE).iter_rows()
     sample = tuple(tuple("" if cell is None else str(cell) for cell in row) for row in rows)
     return find_columns(tuple(frame.columns), sample, frame.width, options, where)
 
 
-def _table(
+def make_table(
     used: dict[str, pl.Series],
     columns: ColumnRoles,
     names: tuple[str, ...],
     where: str,
     form: str,
-    line_of: Callable[[int], int],
+    line_of: Callable[[int], tuple[str, int]],
     **more: Any,
 ) -> EventTable:
     """Put a table together from the columns in use."""
+    notes = [*columns.notes, *more.pop("notes", ())]
+    if any(used[end].dtype.is_float() and (used[end].abs() > EXACT).any() for end in ("src", "dst")):
+        notes.append("ids are floats above 2**53, which do not hold every integer: some may have become equal before")
     return EventTable(
         _ids(used["src"], "src", where),
         _ids(used["dst"], "dst", where),
@@ -127,8 +147,9 @@ def _table(
         clock=columns.clock,
         two_kinds=columns.two_kinds,
         apart=columns.apart,
-        notes=columns.notes,
+        notes=tuple(notes),
         type=used.get("type"),
+        width=len(names),
         **more,
     )
 
@@ -151,12 +172,20 @@ def _mixed(values: list[Any]) -> pl.Series:
 
 
 def _ids(column: pl.Series, role: str, where: str) -> pl.Series:
-    if column.dtype.is_integer():
-        if column.dtype == pl.UInt64 and (column.max() or 0) > (1 << 63) - 1:  # type: ignore[operator]
-            return column.cast(pl.String)
-        return column.cast(pl.Int64)
-    if isinstance(column.dtype, (pl.Categorical, pl.Enum)):
+    """Take a column of integers or strings as ids; others only where they mean the same."""
+    dtype = column.dtype
+    if dtype == pl.Int64:
+        return column
+    if dtype.is_integer():
+        return _integers_or_strings(column)
+    if isinstance(dtype, pl.Decimal):
+        written = column.cast(pl.String)
+        if written.str.contains(WHOLE).all():
+            return _integers_or_strings(written.str.replace(r"\.0*$", ""))
+    if isinstance(dtype, (pl.Categorical, pl.Enum)):
         return column.cast(pl.String)
+    if dtype == pl.Binary:
+        column = as_strings(column, role, where)
     if column.dtype == pl.String:
         size = column.str.len_bytes()
         at = size.arg_max()
@@ -165,87 +194,62 @@ def _ids(column: pl.Series, role: str, where: str) -> pl.Series:
             raise InputError("an id is too long", expected=expected, found=found, where=f"{where}, row {at + 1}")
         empty = column.str.strip_chars() == ""
         return column.set(empty.fill_null(False), None) if empty.any() else column
-    if column.dtype.is_float():
+    if dtype.is_float():
         integers = column.cast(pl.Int64, strict=False)
         if (integers.cast(pl.Float64) == column).fill_null(True).all() and not column.is_nan().any():
             return integers  # they became floats because some are missing
-    expected = "integers or strings"
-    raise InputError(f"{role} is not a column of ids", expected=expected, found=str(column.dtype), where=where)
+    raise InputError(f"{role} is not a column of ids", expected="integers or strings", found=str(dtype), where=where)
+
+
+def _integers_or_strings(column: pl.Series) -> pl.Series:
+    """Take integers of any size, or strings of them, as Int64 where all fit, else as strings."""
+    integers = column.cast(pl.Int64, strict=False)
+    return integers if integers.null_count() == column.null_count() else column.cast(pl.String)
+
+
+def as_strings(column: pl.Series, role: str, where: str) -> pl.Series:
+    """Take a column of bytes as UTF-8, as some programs write strings to Parquet."""
+    try:
+        return column.cast(pl.String)
+    except pl.exceptions.PolarsError:
+        what = f"{role} is a column of bytes"
+        raise InputError(what, expected="UTF-8", found="other bytes", where=where) from None
 
 
 def read_parquet(source: Source, options: ReadOptions) -> EventTable:
     """Read the columns that matter of a Parquet file."""
-    where = str(source.path)
+    where = source.where
     try:
-        lazy = pl.scan_parquet(source.path, glob=False)
-        head = lazy.head(LONG_SAMPLE).collect()
-        columns = _columns_of(head, options, where)
-        frame = lazy.select(pl.nth(at).alias(role) for role, at in columns.used().items()).collect()
+        with without_panics():
+            lazy = pl.scan_parquet(source.file or io.BytesIO(source.data.tobytes()), glob=False)
+            head = lazy.head(LONG_SAMPLE).collect()
+            columns = columns_of(head, options, where)
+            _check_rows(lazy.select(pl.len()).collect().item(), len(columns.used()), where)
+            frame = lazy.select(pl.nth(at).alias(role) for role, at in columns.used().items()).collect()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise damaged_parquet(error, where) from None
-    return _table(frame.to_dict(), columns, tuple(head.columns), where, "Parquet", lambda row: row + 1)
+    form = "Parquet" + (f", {source.packing}" if source.packing else "")
+    return make_table(frame.to_dict(), columns, tuple(head.columns), where, form, lambda row: (where, row + 1))
 
 
-def damaged_parquet(error: Exception, where: str) -> InputError:
+def _check_rows(rows: int, columns: int, where: str) -> None:
+    """Refuse a Parquet file whose rows, which may be packed very tightly, cannot be held."""
+    needed, free = rows * columns * CELL_BYTES, available_memory()
+    if needed > free:
+        what = f"{rows:,} rows need more than {needed / 1e9:,.3g} GB"
+        raise InputError(what, expected=f"what fits into {free / 1e9:,.3g} GB of free memory", where=where)
+
+
+def parquet_frame(source: Source) -> pl.DataFrame:
+    """Read a small Parquet file whole."""
+    try:
+        with without_panics():
+            return pl.read_parquet(source.file or io.BytesIO(source.data.tobytes()), glob=False)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        raise damaged_parquet(error, source.where) from None
+
+
+def damaged_parquet(error: BaseException, where: str) -> InputError:
     """Make the error about a Parquet file that polars cannot read."""
-    what = f"the Parquet file is damaged ({str(error).splitlines()[0]})"
+    what = f"the Parquet file is damaged ({bounded((str(error).splitlines() or ['?'])[0], 200)})"
     return InputError(what, cure="write or fetch it again", where=where)
-
-
-def read_jsonl(source: Source, options: ReadOptions) -> EventTable:
-    """Read JSON lines: one object a row, the same keys throughout."""
-    where = str(source.path)
-    check_utf8(source)
-    records: list[dict[str, Any]] = []
-    lines: list[int] = []
-    dropped: list[str] = []
-    bad = blank = 0
-    for number, line in enumerate(source.data.tobytes().split(b"\n"), start=1):
-        if not line.strip():
-            blank += 1
-            continue
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            record = str(error)
-        if isinstance(record, dict):
-            records.append(record)
-            lines.append(number)
-        else:
-            bad += 1
-            if len(dropped) < REASONS_SHOWN:
-                reason = record if isinstance(record, str) else f"found {type(record).__name__}"
-                dropped.append(f"row {number}: expected a JSON object, {reason}")
-    if not records:
-        what = dropped[0] if dropped else "there is no event in it"
-        raise InputError(what, expected="one JSON object a line", where=where)
-    names = tuple(dict.fromkeys(key for record in records[:LONG_SAMPLE] for key in record))
-    sample = tuple(tuple(str(record.get(name, "")) for name in names) for record in records[:LONG_SAMPLE])
-    columns = find_columns(names, sample, len(names), options, where)
-    used = {role: _json_column(records, lines, names[at], role, where) for role, at in columns.used().items()}
-    return _table(
-        *(used, columns, names, where, "JSON lines" + (f", {source.packing}" if source.packing else "")),
-        lambda row: lines[row],
-        dropped=bad,
-        dropped_reasons=tuple(dropped),
-        blank=max(0, blank - 1),  # what follows the last newline is no line
-    )
-
-
-def _json_column(records: list[dict[str, Any]], lines: list[int], name: str, role: str, where: str) -> pl.Series:
-    """Collect one key of all records; ids keep their type, so a number and a string in one column are a mistake."""
-    values = [record.get(name) for record in records]
-    kinds = {type(value) for value in values} - {type(None)}
-    if kinds <= {int} or kinds <= {int, float}:
-        if any(isinstance(value, int) and abs(value) >= 1 << 63 for value in values):
-            return pl.Series([None if value is None else str(value) for value in values], dtype=pl.String)
-        return pl.Series(values, dtype=pl.Int64 if kinds <= {int} else pl.Float64)
-    if kinds <= {str} or (role not in ("src", "dst") and kinds <= {str, int, float}):
-        return pl.Series([None if value is None else str(value) for value in values], dtype=pl.String)
-    first = next(type(value) for value in values if value is not None)
-    row, value = next(
-        (i, v) for i, v in enumerate(values) if v is not None and (type(v) is not first or first not in (int, str))
-    )
-    found = f"{type(value).__name__} {str(value)[:40]!r}"
-    expected = f"{first.__name__}, as in the rows before" if first in (int, str) else "integers or strings"
-    raise InputError(f"{role} has mixed types", expected=expected, found=found, where=f"{where}, row {lines[row]}")

@@ -6,16 +6,19 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from tadge.arrays import Ints
-from tadge.errors import InputError
+from tadge.errors import InputError, bounded
 from tadge.io.options import ReadOptions
-from tadge.io.roles import INTEGER_CELL, ColumnRoles, find_columns
-from tadge.io.scan import NO_BYTE, RowPlaces, Scan, collapse_blanks, copy_rows, find_rows, scan
-from tadge.io.sniff import DELIMITER_NAMES, SAMPLE_ROWS, Dialect, sniff
-from tadge.io.source import Bytes, Source, check_utf8
-from tadge.io.table import LONGEST_ID, REASONS_SHOWN, EventTable, column_names, with_day_time
+from tadge.io.packed import Bytes
+from tadge.io.roles import DATE_CELL, INTEGER_CELL, NUMBER_CELL, ColumnRoles, find_columns
+from tadge.io.scan import NO_BYTE, RowPlaces, Scan, collapse_blanks, copy_rows, drop_marks, find_rows, scan
+from tadge.io.sniff import DELIMITER_NAMES, SAMPLE_ROWS, Dialect, sniff, split
+from tadge.io.source import Source, check_utf8
+from tadge.io.table import LONGEST_ID, REASONS_SHOWN, EventTable, Reason, column_names, with_day_time
+from tadge.units import unix_unit
 
 QUOTE = ord('"')
 BLANKS = " \t"  # around a cell they mean nothing, inside quotes as well
@@ -38,12 +41,17 @@ class _Body:
 
 def read_text(source: Source, options: ReadOptions) -> EventTable:
     """Read CSV, TSV, SNAP text and the like."""
-    where = str(source.path)
+    where = source.where
     dialect = sniff(source, options)
     columns = find_columns(dialect.names, dialect.sample, dialect.fields, options, where)
+    notes = [*columns.notes, *_doubtful_comments(dialect, columns, where)]
     body = _look(source, dialect, columns)
+    if body.seen.marked:
+        notes.append(f"{body.seen.marked:,} rows begin with a byte order mark, as where files were joined: left out")
+        plain = replace(source, data=drop_marks(source.data[dialect.offset :]), file=None)
+        body = _look(plain, replace(dialect, offset=0), columns)
     _refuse(body.seen, dialect, options, where)
-    whole_body, kept_lines, reasons, dropped = _whole_rows(body, dialect)
+    whole_body, kept_lines, reasons, dropped = _whole_rows(body, dialect, where)
     integers = _are_integers(dialect.sample, columns) and not body.seen.zero_led
     frame = _parse(whole_body, dialect, columns, source, integers)
 
@@ -51,7 +59,6 @@ def read_text(source: Source, options: ReadOptions) -> EventTable:
     def lines() -> Ints:
         return body.rows().line if kept_lines is None else kept_lines
 
-    notes = list(columns.notes)
     if (
         _are_integers(dialect.sample[:SAMPLE_ROWS], columns)
         and not body.seen.zero_led
@@ -68,7 +75,7 @@ def read_text(source: Source, options: ReadOptions) -> EventTable:
         column_names(columns, dialect.names),
         where,
         f"text with {DELIMITER_NAMES.get(dialect.delimiter, repr(dialect.delimiter))}, {header}{packing}",
-        lambda row: int(lines()[row]) + dialect.lines_before,
+        lambda row: (where, int(lines()[row]) + dialect.lines_before),
         unit=columns.unit,
         clock=columns.clock,
         two_kinds=columns.two_kinds,
@@ -80,10 +87,11 @@ def read_text(source: Source, options: ReadOptions) -> EventTable:
         notes=tuple(notes),
         type=frame["type"] if "type" in frame.columns else None,
         named=bool(dialect.names),
+        width=dialect.fields,
     )
 
 
-def _whole_rows(body: _Body, dialect: Dialect) -> tuple[_Body, Ints | None, tuple[str, ...], int]:
+def _whole_rows(body: _Body, dialect: Dialect, where: str) -> tuple[_Body, Ints | None, tuple[Reason, ...], int]:
     """Leave out what the parser must not see: rows with too few or too many cells, comments and blanks among the rows.
 
     Returns:
@@ -95,7 +103,7 @@ def _whole_rows(body: _Body, dialect: Dialect) -> tuple[_Body, Ints | None, tupl
     rows = body.rows()
     whole = rows.fields == dialect.fields
     reasons = tuple(
-        f"row {line + dialect.lines_before}: expected {dialect.fields} cells, found {fields}"
+        Reason(where, line + dialect.lines_before, f"expected {dialect.fields} cells, found {fields}")
         for line, fields in zip(
             rows.line[~whole][:REASONS_SHOWN].tolist(), rows.fields[~whole][:REASONS_SHOWN].tolist(), strict=True
         )
@@ -110,20 +118,22 @@ def _look(source: Source, dialect: Dialect, columns: ColumnRoles) -> _Body:
     marks = [ord(mark) for mark in dialect.comments] + [NO_BYTE, NO_BYTE]
     comments = (marks[0], marks[1])
     id_columns = (columns.src, columns.dst)
-    on_disk = source.path if source.as_on_disk else None
+    used = np.zeros(dialect.fields, np.bool_)
+    used[list(columns.used().values())] = True
+    on_disk = source.file
     if dialect.delimiter != " ":
         quote = QUOTE
-        seen = scan(data, ord(dialect.delimiter), quote, dialect.fields, comments, id_columns)
+        seen = scan(data, ord(dialect.delimiter), quote, dialect.fields, comments, id_columns, used)
         if seen.stray_quote_line and not seen.quoted:  # 5" is an inch sign, not a quotation
             quote = NO_BYTE
             seen = seen._replace(stray_quote_line=0)
         return _Body(data, dialect.delimiter, quote, seen, on_disk, comments)
     first = "\t" if b"\t" in data[:1000].tobytes() else " "
-    seen = scan(data, ord(first), NO_BYTE, dialect.fields, comments, id_columns)
-    if not seen.bad and not (seen.padded and first == "\t"):
+    seen = scan(data, ord(first), NO_BYTE, dialect.fields, comments, id_columns, used)
+    if not seen.bad and not seen.lone_return_line and not (seen.padded and first == "\t"):
         return _Body(data, first, NO_BYTE, seen, on_disk, comments)
     data = collapse_blanks(data)
-    seen = scan(data, ord("\t"), NO_BYTE, dialect.fields, comments, id_columns)
+    seen = scan(data, ord("\t"), NO_BYTE, dialect.fields, comments, id_columns, used)
     return _Body(data, "\t", NO_BYTE, seen, None, comments)
 
 
@@ -140,6 +150,10 @@ def _refuse(seen: Scan, dialect: Dialect, options: ReadOptions, where: str) -> N
         raise InputError("a quote inside a cell that is not quoted", cure=cure, where=at(seen.stray_quote_line))
     if seen.nul_line:
         raise InputError("a NUL byte", expected="text", cure="mend or convert the file", where=at(seen.nul_line))
+    if seen.lone_return_line:
+        what, expected = "a carriage return inside a cell", "one only at the end of a line"
+        cure = "mend the line ends, or put the cell between quotes"
+        raise InputError(what, expected=expected, cure=cure, where=at(seen.lone_return_line))
     if seen.longest_id > LONGEST_ID:
         expected, found = f"at most {LONGEST_ID:,} bytes", f"{seen.longest_id:,}"
         raise InputError("an id is too long", expected=expected, found=found, where=at(seen.longest_id_line))
@@ -147,6 +161,31 @@ def _refuse(seen: Scan, dialect: Dialect, options: ReadOptions, where: str) -> N
         cure = "say comments='#' (or '%') if it is one, comments='none' if it is data"
         what = "a comment among the rows that has all the cells of a row"
         raise InputError(what, cure=cure, where=at(seen.comment_row_line))
+
+
+def _doubtful_comments(dialect: Dialect, columns: ColumnRoles, where: str) -> list[str]:
+    """Complain about a first row that begins with # or %; warn of one that may have been made a comment on purpose."""
+    times = [row[columns.time] for row in dialect.sample if row[columns.time].strip()]
+    disabled = 0
+    for remark in dialect.remarks if times else ():
+        cells = split(remark.text, dialect.delimiter)
+        if len(cells) != dialect.fields or not _look_alike(cells[columns.time], times[0]):
+            continue
+        if not remark.text[1:2].strip():  # "# a,b,5" was made a comment; in "% 3 4 5" the mark is no cell
+            disabled += dialect.delimiter != " "
+            continue
+        cure = f"say comments='none' if it is data, comments={dialect.comments!r} if it is a comment"
+        what = f"a first row that begins with {remark.text[0]} and has all the cells of a row"
+        raise InputError(what, cure=cure, where=f"{where}, row {remark.line}")
+    words = "have all the cells of a row, and were taken as comments; say comments='none' if they are data"
+    return [f"{disabled:,} lines at the top that begin with # or % {words}"] if disabled else []
+
+
+def _look_alike(cell: str, other: str) -> bool:
+    """Tell whether two cells are times of the same kind: dates, Unix time of one unit, or other numbers."""
+    if NUMBER_CELL.fullmatch(cell) and NUMBER_CELL.fullmatch(other):
+        return unix_unit(float(cell)) == unix_unit(float(other))
+    return bool(DATE_CELL.fullmatch(cell) and DATE_CELL.fullmatch(other))
 
 
 def _are_integers(sample: tuple[tuple[str, ...], ...], columns: ColumnRoles) -> bool:
@@ -194,8 +233,8 @@ def _parse(body: _Body, dialect: Dialect, columns: ColumnRoles, source: Source, 
     try:
         frame = strings.collect()
     except pl.exceptions.PolarsError as error:
-        what = f"the rows cannot be read ({str(error).splitlines()[0]})"
-        raise InputError(what, where=str(source.path)) from None
+        what = f"the rows cannot be read ({bounded(str(error).splitlines()[0], 200)})"
+        raise InputError(what, where=source.where) from None
     return _from_strings(frame, bool(body.seen.zero_led))
 
 

@@ -20,8 +20,10 @@ WRITTEN = re.compile(
     r"(?P<date>\d{4}-\d{2}-\d{2})"
     r"(?:[T ](?P<clock>\d{2}:\d{2})(?P<seconds>:\d{2}(?:\.\d+)?)?(?P<zone>Z|[+-]\d{2}:?\d{2})?)?"
 )
+BROKEN = r"[-:]\s"
 YEAR_MONTH = re.compile(r"\d{4}-\d{2}")
-MOST = 0.6  # fraction of numbers that must be dates like 20150630; the others are faulty
+MOST = 0.6  # fraction of numbers that must lie where dates like 20150630 do; the others are faulty
+SOME = 0.25  # fraction of these that must be dates: of other numbers 1 in 27 would be one
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,8 @@ def read_times(
         where: the file, for messages.
         yes: take the day first where written dates can be read in two ways; else that is an error.
     """
+    if isinstance(column.dtype, (pl.Categorical, pl.Enum)):
+        column = column.cast(pl.String)
     if column.dtype in (pl.Datetime, pl.Date):
         return _dates(column, "a date", "dates")
     if column.dtype == pl.String:
@@ -80,10 +84,11 @@ def read_times(
         if _as_number(first) is None:
             return _read_written(column, first, where, yes)
         column = as_numbers(column)
-    elif isinstance(column.dtype, pl.Decimal) or column.dtype in (pl.Int128, pl.UInt128):
+    elif isinstance(column.dtype, pl.Decimal) or column.dtype in (pl.Int128, pl.UInt128, pl.Null):
         column = column.cast(pl.Float64)
     elif not column.dtype.is_numeric():
-        return _checked(np.full(column.len(), np.nan), "numbers or dates", "own", str(column.dtype))
+        found = f"{column.dtype} in column {name!r}"
+        raise InputError("this is not a column of times", expected="numbers or dates", found=found, where=where)
     elif time_format is not None:
         return _read_format(column.cast(pl.String), time_format)
     return _read_numbers(column, name, unit, clock)
@@ -154,7 +159,7 @@ def _calendar_numbers(column: pl.Series, sample: pl.Series, name: str) -> Times 
     if years:
         return _from_iso(written.str.zfill(4) + "-01-01", "calendar years")
     dates = written.str.to_date("%Y%m%d", strict=False)
-    if dates.drop_nulls().len() < MOST * dates.len():
+    if dates.drop_nulls().len() < SOME * dates.len():
         return None
     return _dates(dates, "a date like 20150630", "dates like 20150630")
 
@@ -202,6 +207,8 @@ def _from_iso(written: pl.Series, description: str, form: str | None = None) -> 
     """Read date-times of a form; without one, dates of ten characters."""
     if form is None:
         written, form = written.set(written.str.len_bytes() != 10, None) + " 00:00", "%Y-%m-%d %H:%M"
+    else:  # the parser would pass over blanks between the parts of a date or a clock
+        written = written.set(written.str.contains(BROKEN).fill_null(False), None)
     return _dates(written.str.to_datetime(form, strict=False, time_unit="us"), description, description)
 
 

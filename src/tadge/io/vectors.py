@@ -21,7 +21,7 @@ from tadge.arrays import Vectors
 from tadge.errors import ConfigError, InputError
 from tadge.graph import TemporalGraph
 from tadge.graph.ids import Ids, as_id_column
-from tadge.io.source import first_bytes
+from tadge.io.streams import first_bytes
 from tadge.io.table import damaged_parquet
 from tadge.storage.atomic import atomic_file
 

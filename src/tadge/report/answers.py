@@ -12,6 +12,7 @@ import polars as pl
 from rich.table import Table
 from rich.text import Text
 
+from tadge.errors import visible
 from tadge.units import date_text, span_text
 
 NEW = "someone new"
@@ -73,7 +74,7 @@ def answers_table(rows: Iterable[dict[str, Any]], columns: Sequence[Column]) -> 
 
 def id_text(node: Any) -> str:
     """Write an id; what a terminal would not print, or obey, is written as an escape."""
-    return NEW if node is None else "".join(one if one.isprintable() else repr(one)[1:-1] for one in str(node))
+    return NEW if node is None else visible(str(node))
 
 
 def id_column(name: str) -> Column:

@@ -18,6 +18,7 @@ from tadge.forecasting.estimator import Forecaster
 from tadge.graph.graph import TemporalGraph
 from tadge.io.export import write_events
 from tadge.io.options import ReadOptions
+from tadge.io.paths import files_name
 from tadge.io.readers import ReadReport, read_with_report
 from tadge.page.content import Material
 from tadge.page.parts import plural
@@ -98,7 +99,8 @@ def run(
     that was interrupted leaves what is finished, and goes on with `resume`.
 
     Args:
-        source: a file, a DataFrame or a graph; None: the built-in example, a support desk whose law is known.
+        source: a file, a pattern, a list of files, a DataFrame or a graph; None: the built-in example, a support desk
+            whose law is known.
         out: the folder; one that is in use is refused.
         config: budget, horizon and so on, and how the models learn.
         force: replace the run that is in the folder, once the new one is finished.
@@ -121,9 +123,9 @@ def read_source(source: Any, reading: ReadOptions, seed: int) -> RunSource:
         return RunSource(law.graph, EXAMPLE, law=law)
     if isinstance(source, TemporalGraph):
         return RunSource(source, "graph")
-    path = Path(source) if isinstance(source, (str, PathLike)) else None
-    graph, report = read_with_report(source if path is None else path, reading)
-    return RunSource(graph, "table" if path is None else path.name.split(".")[0] or path.name, report)
+    graph, report = read_with_report(source, reading)
+    is_file = isinstance(source, (str, PathLike, list, tuple))
+    return RunSource(graph, files_name(source) if is_file else "table", report)
 
 
 def run_on(
