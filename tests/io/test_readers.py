@@ -660,3 +660,18 @@ def test_mutated_files_never_crash_and_never_lose_a_row(tmp_path_factory, base, 
         rows = [row for row in rows if row[0][:1] not in ("#", "%")]
         expected = sorted((row[src].strip(" \t"), row[dst].strip(" \t")) for row in rows)
         assert expected == sorted((str(u), str(v)) for u, v, _ in rows_of(graph))
+
+
+@pytest.mark.parametrize(
+    ("rows", "events"),
+    [
+        ("0,1,2\na,b,1700000000\nb,c,1700000900\n", 2),  # as pandas writes columns without names
+        (",0,1,2\n" + "".join(f"{k},a{k % 3},a{k % 4},{1700000000 + k}\n" for k in range(12)), 12),
+        ("0,1,2\n5,6,2024-01-01\n6,5,2024-01-02\n", 2),
+        ("0,1,2\n5,6,1700000000\n6,5,1700000900\n", 2),
+        ("0,1,2\n1,2,3\n2,0,5\n", 3),  # events on a clock of their own
+    ],
+)
+def test_a_header_that_counts_columns_is_no_event(tmp_path, rows, events):
+    (tmp_path / "table.csv").write_text(rows)
+    assert read_events(tmp_path / "table.csv", quiet=True).num_events == events

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ LONGEST_ROW, LONGEST_REMARK = 1 << 26, 1 << 13  # bytes
 MOST_FIELDS = 100_000  # columns
 DELIMITERS = (",", "\t", ";", "|")
 DELIMITER_NAMES = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars", " ": "blanks"}
+SMALL_NUMBER = re.compile(r"\s*[+-]?\d{0,7}(\.\d*)?\s*")  # no Unix time
 
 
 @dataclass(frozen=True)
@@ -187,6 +189,8 @@ def _is_value(cell: str) -> bool:
 def _has_header(table: list[list[str]]) -> bool:
     """Tell a row of names from a row of values: none of its cells is a number or a date, others below are."""
     first, rest = table[0], table[1:]
+    if _counts_columns(first, rest):
+        return True
     if any(_is_value(cell) for cell in first):
         return False
     if sum(is_role(cell) for cell in first) >= 2:
@@ -197,6 +201,18 @@ def _has_header(table: list[list[str]]) -> bool:
         if any(len(row) > column and row[column] == name for row in rest):
             return False  # the cell turns up again as a value
     return len(set(first)) == len(first)
+
+
+def _counts_columns(first: list[str], rest: list[list[str]]) -> bool:
+    """Tell a header that only counts the columns, 0, 1, 2, as pandas writes one, from a row of values like any other.
+
+    Below a row of values all columns hold such numbers. Here one holds words, dates or times that are far larger.
+    """
+    counted = first[1:] if first[0] == "" else first
+    if len(counted) < 3 or counted != [str(place) for place in range(len(counted))]:
+        return False
+    columns = zip(*(row for row in rest if len(row) == len(first)), strict=True)
+    return any(sum(not SMALL_NUMBER.fullmatch(cell) for cell in column) > len(column) / 2 for column in columns)
 
 
 def _check_names(names: tuple[str, ...], fields: int, source: Source) -> None:
