@@ -58,6 +58,8 @@ class Invented:
 
     num_nodes: int
     sequences: Sequences
+    window: int = TrainConfig().window
+    step: int = TrainConfig().window_step
 
     @property
     def graph(self) -> Invented:
