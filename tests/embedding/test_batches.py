@@ -62,8 +62,7 @@ def test_a_packed_batch_is_a_plain_loop_over_its_walks(graph, window, num_window
     assert len(nodes) == len(toe) == sum(lengths) == sum(len(walk[0]) for walk in expected)  # no padding
     assert sorted(batch.windows.reshape(-1).tolist()) == list(range(windows.size))
     for place, walk in zip(batch.windows.reshape(-1).tolist(), expected, strict=True):
-        # a walk's row at step i comes after all rows of earlier steps, and those of longer walks at this step
-        rows = [sum(min(n, i) for n in lengths) + place for i in range(lengths[place])]
+        rows = [sum(lengths[:place]) + i for i in range(lengths[place])]  # after all rows of earlier walks
         assert [nodes[row] for row in rows] == walk[0]
         assert [toe[row] for row in rows] == pytest.approx(walk[1], abs=1e-6)
         assert begin[place] == walk[2]

@@ -75,12 +75,10 @@ class Plain:
         order = sorted(range(len(chains)), key=lambda k: -len(chains[k]))
         packing = Packing.of(torch.tensor([len(chains[k]) for k in order]))
         rows, toe = [], []
-        for step in range(len(chains[order[0]])):
-            for k in order:
-                if step < len(chains[k]):
-                    rows.append(chains[k][step][1])
-                    since = chains[k][step][0] - chains[k][step - 1][0] if step else 0.0
-                    toe.append(float(squash(since)))
+        for k in order:
+            for step, (t, node) in enumerate(chains[k]):
+                rows.append(node)
+                toe.append(float(squash(t - chains[k][step - 1][0] if step else 0.0)))
         place = [order.index(k) for k in range(len(chains))]
         x = as_input(self.of.table)
         with torch.no_grad():

@@ -88,6 +88,21 @@ def test_gradients():
         assert torch.autograd.gradcheck(loss, (nodes, vectors, weight))
 
 
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-11), (torch.float32, 1e-5)])
+@pytest.mark.parametrize("spread", [0.1, 2.0, 6.0])
+def test_the_gradient_in_closed_form_is_that_of_the_formula_as_printed(dtype, tolerance, spread):
+    scores, target = (spread * rand(40, 30)).to(dtype).requires_grad_(), torch.arange(40) % 30
+    excluded = (rand(40, 30, seed=1) > 1).scatter(1, target[:, None], False)
+    (found,) = torch.autograd.grad(losses.softmax_loss_with_negatives(scores, target, excluded).loss, scores)
+    plain = scores.detach().double().requires_grad_()
+    share = torch.where(excluded, 0.0, plain.exp())
+    share = share / share.sum(1, keepdim=True)
+    of_target = torch.zeros_like(share, dtype=torch.bool).scatter(1, target[:, None], True)
+    (expected,) = torch.autograd.grad(-torch.where(of_target, share, 1 - share).log().sum() / 40, plain)
+    torch.testing.assert_close(found.double(), expected, rtol=tolerance, atol=tolerance)
+    assert not found[excluded].any()
+
+
 def test_a_sure_answer_has_finite_loss_and_gradient():
     for sure in (1e4, -1e4):
         scores = torch.tensor([[sure, 0.0, 0.0]], requires_grad=True)

@@ -31,6 +31,11 @@ def make(queries="next", structure=True, blocks=2, heads=2, dim=3, seed=0, **fur
     return network, x, toe, end, packing
 
 
+def pad(packing, rows):
+    """Lay rows out as walks, (B, L, ...), padded with zeros."""
+    return torch.nn.utils.rnn.pad_sequence(torch.split(rows, packing.lengths.tolist()), batch_first=True)
+
+
 # -- the equations in plain numpy, walk by walk and vertex by vertex ---------------------------------------------------
 
 
@@ -125,8 +130,8 @@ def test_every_equation_in_plain_numpy(queries, blocks, residual):
     network, x, toe, end, packing = make(queries, blocks=blocks, residual=residual)
     out = network(x, toe, end, packing, WINDOWS)
     plain = Plain(network)
-    found = {name: packing.pad(getattr(out, name)).detach().numpy() for name in ("edges", "nodes")}
-    inputs, deltas = packing.pad(x).numpy(), packing.pad(toe).numpy()
+    found = {name: pad(packing, getattr(out, name)).detach().numpy() for name in ("edges", "nodes")}
+    inputs, deltas = pad(packing, x).numpy(), pad(packing, toe).numpy()
     lengths = LENGTHS.tolist()
     edges = [plain.edges(inputs[b, :n], deltas[b, :n], end.numpy()) for b, n in enumerate(lengths)]
     for b, n in enumerate(lengths):
@@ -208,10 +213,10 @@ def test_permuting_the_walks_permutes_the_result():
     network, x, toe, end, packing = make()
     before = network(x, toe, end, packing, WINDOWS)
     order = torch.tensor([0, 2, 1, 3, 4, 5])  # the two walks of four vertices change places
-    padded = {name: packing.pad(value)[order] for name, value in (("x", x), ("toe", toe))}
+    padded = {name: pad(packing, value)[order] for name, value in (("x", x), ("toe", toe))}
     place = torch.argsort(order)
-    after = network(packing.pack(padded["x"]), packing.pack(padded["toe"]), end, packing, place[WINDOWS])
-    torch.testing.assert_close(packing.pad(after.nodes), packing.pad(before.nodes)[order])
+    after = network(padded["x"][packing.mask], padded["toe"][packing.mask], end, packing, place[WINDOWS])
+    torch.testing.assert_close(pad(packing, after.nodes), pad(packing, before.nodes)[order])
     torch.testing.assert_close(after.structures, before.structures[order])
 
 

@@ -96,9 +96,9 @@ def pack_batch(
     place[order] = np.arange(order.size)
     chosen = chosen[order]
     lengths = sequences.lengths[chosen]
-    there = np.arange(lengths[0])[:, None] < lengths[None, :]  # (L, B)
-    rows = sequences.rows[chosen, : lengths[0]].T[there]  # (R,)
-    toe = sequences.toe[chosen, : lengths[0]].T[there]
+    there = np.arange(lengths[0]) < lengths[:, None]  # (B, L)
+    rows = sequences.rows[chosen, : lengths[0]][there]  # (R,)
+    toe = sequences.toe[chosen, : lengths[0]][there]
     present, node = np.unique(rows, return_inverse=True)
     others = _others(present, num_nodes, negatives, drawn_from, rng)
     needed = np.concatenate([present, others, [num_nodes, num_nodes + 1]])

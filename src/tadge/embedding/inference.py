@@ -119,7 +119,7 @@ class AsOf:
         toe[:, 0] = 0.0
         rows, delta = self.rows[chains.node[path]], squash(toe).astype(np.float32)
         lay_out = _prefix_tree if self.network.config.queries == "self" else _packing
-        packing, chosen, place = lay_out(path, lengths)
+        packing, chosen, place = lay_out(path, lengths, rows)
         return self._run(rows[chosen], delta[chosen], packing, place[spot, step], others >= 0)
 
     @torch.inference_mode()
@@ -132,12 +132,21 @@ class AsOf:
         return vectors.float().cpu().numpy()
 
     def _unknown(self) -> Vectors:
-        packing, _, place = _packing(np.zeros((1, 1), np.int64), np.ones(1, np.int64))
+        packing, _, place = _packing(np.zeros((1, 1), np.int64), np.ones(1, np.int64), np.zeros((1, 1), np.int64))
         return self._run(np.array([len(self.table) - 1]), np.zeros(1, np.float32), packing, place, place == 0)
 
 
-def _packing(path: Ints, lengths: Ints) -> tuple[Packing, tuple[Ints, Ints], Ints]:
-    """Lay chains, (K, L), out one by one: the packing, the place in (K, L) of every row, the row of every place."""
+def _packing(path: Ints, lengths: Ints, rows: Ints) -> tuple[Packing, tuple[Ints, Ints], Ints]:
+    """Lay chains out one by one.
+
+    Args:
+        path: (K, L) occurrences.
+        lengths: (K,).
+        rows: (K, L) row of the table of each.
+
+    Returns:
+        The packing, the place in (K, L) of every row, the row of every place.
+    """
     order = np.argsort(-lengths, kind="stable")
     packing = Packing.of(torch.from_numpy(lengths[order]))
     chain, step = order[packing.walk_of.numpy()], packing.step_of.numpy()
@@ -146,13 +155,12 @@ def _packing(path: Ints, lengths: Ints) -> tuple[Packing, tuple[Ints, Ints], Int
     return packing, (chain, step), place
 
 
-def _prefix_tree(path: Ints, lengths: Ints) -> tuple[PrefixTree, tuple[Ints, Ints], Ints]:
-    """Lay chains out as `_packing` does, but with one row for each distinct prefix."""
+def _prefix_tree(path: Ints, lengths: Ints, rows: Ints) -> tuple[PrefixTree, tuple[Ints, Ints], Ints]:
+    """Lay chains out as `_packing` does, but with one row for each distinct prefix: at step 0 for each input vector."""
     chain, step = np.nonzero(np.arange(path.shape[1]) < lengths[:, None])
-    begins = path[chain, 0]  # chains that were cut begin elsewhere, and share nothing with those that were not
-    _, first, row = np.unique(
-        np.stack([step, path[chain, step], begins]), axis=1, return_index=True, return_inverse=True
-    )
+    begins = np.where(step > 0, path[chain, 0], 0)  # chains that were cut begin elsewhere, and share no later prefix
+    ends = np.where(step > 0, path[chain, step], rows[chain, 0])
+    _, first, row = np.unique(np.stack([step, ends, begins]), axis=1, return_index=True, return_inverse=True)
     place = np.zeros(path.shape, np.int64)
     place[chain, step] = row.reshape(-1)
     chain, step = chain[first], step[first]

@@ -43,7 +43,7 @@ class Block(nn.Module):
         """Return the normalised attention of rows, (R, Dq), over a context, (R, D), as (R, H*D)."""
         shape = (-1, self.heads, self.dim)
         q, k, v = self.queries(query_rows), self.keys(context), self.values(context)  # (R, H*D)     Eq. 13, 18, 25
-        z = attend(q.view(shape), k.view(shape), v.view(shape)).reshape(q.shape)  # (R, H*D)    Eq. 12, 14, 19, 26
+        z = _attend_widely(attend, q.view(shape), k.view(shape), v.view(shape)).reshape(q.shape)  # Eq. 12, 14, 19, 26
         return self.norm(z + q)  # type: ignore[no-any-return]  # (R, H*D)                             Eq. 16, 22, 29
 
     def forward(self, query_rows: Tensor, context: Tensor, attend: Attend) -> Tensor:
@@ -78,16 +78,15 @@ class FeedForward(nn.Module):
 def within_walks(packing: Packing | PrefixTree) -> Attend:
     """Let every row attend to itself and the rows before it in its walk (the mask M).
 
-    Walks are aligned at their beginning and padded at their end, so the causal mask alone keeps padding out. In a
-    prefix tree every row has its own path.
+    Walks of one length are taken at once, as they lie: nothing is padded. In a prefix tree every row has its own path.
     """
     if isinstance(packing, PrefixTree):
         return along_paths(packing)
 
     def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        q, k, v = (packing.pad(rows).transpose(1, 2) for rows in (q, k, v))  # (B, H, L, D)
-        z = _dot_product_attention(q, k, v, causal=True)
-        return packing.pack(z.transpose(1, 2))  # (R, H, D)
+        walks = zip(*(packing.by_length(rows) for rows in (q, k, v)), strict=True)  # (n, L, H, D) each
+        parts = [_dot_product_attention(a, b, c, causal=True).flatten(0, 1) for a, b, c in walks]
+        return torch.cat(parts)  # (R, H, D)
 
     return attend
 
@@ -111,9 +110,8 @@ def among_walks(packing: Packing, windows: Tensor) -> Attend:
     flat_rows = rows.reshape(-1)
 
     def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        q, k, v = (x.index_select(0, flat_rows).reshape(-1, size, *x.shape[1:]).transpose(1, 2) for x in (q, k, v))
-        z = _dot_product_attention(q, k, v).transpose(1, 2)  # (W * L, S, H, D)
-        return z.flatten(0, 1).index_select(0, result_at)  # (R, H, D)
+        q, k, v = (x.index_select(0, flat_rows).reshape(-1, size, *x.shape[1:]) for x in (q, k, v))  # (W * L, S, H, D)
+        return _dot_product_attention(q, k, v).flatten(0, 1).index_select(0, result_at)  # (R, H, D)
 
     return attend
 
@@ -144,18 +142,19 @@ def among_rows(rows: Tensor, mask: Tensor) -> Attend:
 
 def _attend_to_rows(q: Tensor, k: Tensor, v: Tensor, rows: Tensor, mask: Tensor | None) -> Tensor:
     """Let queries, (n, H, D), attend to lists of rows, (n, S), of keys and values, (R, H, D)."""
-    shape = (*rows.shape, *k.shape[1:])
-    k, v = (x.index_select(0, rows.reshape(-1)).reshape(shape).transpose(1, 2) for x in (k, v))  # (n, H, S, D)
-    return _dot_product_attention(q[:, :, None], k, v, mask)[:, :, 0]  # (n, H, D)
+    k, v = (x.index_select(0, rows.reshape(-1)).reshape(*rows.shape, *x.shape[1:]) for x in (k, v))  # (n, S, H, D)
+    return _dot_product_attention(q[:, None], k, v, mask)[:, 0]  # (n, H, D)
 
 
 def _dot_product_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, causal: bool = False) -> Tensor:
-    """Attend, scaled by the root of D; (..., S, D) each.
+    """Attend, scaled by the root of D; (n, S, H, D) each."""
+    q, k, v = (x.transpose(1, 2) for x in (q, k, v))  # (n, H, S, D)
+    return functional.scaled_dot_product_attention(q, k, v, mask, is_causal=causal).transpose(1, 2)
 
-    On a CPU, bfloat16 goes through float32: for 5 to 10 rows torch's bfloat16 kernel takes 2 to 6 times as long.
-    """
-    attend = functional.scaled_dot_product_attention
-    if q.dtype == torch.bfloat16 and q.device.type == "cpu":
-        with torch.autocast("cpu", enabled=False):
-            return attend(q.float(), k.float(), v.float(), mask, is_causal=causal).to(q.dtype)
-    return attend(q, k, v, mask, is_causal=causal)
+
+def _attend_widely(attend: Attend, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """Attend in float32 where bfloat16 is slower: on a CPU, by 2 to 6 times for 5 to 10 rows."""
+    if q.dtype != torch.bfloat16 or q.device.type != "cpu":
+        return attend(q, k, v)
+    with torch.autocast("cpu", enabled=False):
+        return attend(q.float(), k.float(), v.float()).to(q.dtype)

@@ -1,49 +1,16 @@
-"""Walks of different lengths without padding: the rows of a batch, step by step.
+"""Walks of different lengths without padding: the rows of a batch, walk by walk.
 
-Walks stand in order of length, longest first. The rows of step 0 of all walks come first, then those of step 1 of the
-walks that have one, and so on: every step is a slice, and linear layers see no padded row. Only attention, whose cost
-does not count beside theirs, looks at the walks as (B, L) through an index.
+Walks stand in order of length, longest first, so walks of one length lie beside each other: attention sees them as
+(n, L, ...) without a copy, and no layer sees a padded row. Only the t-LSTM goes step by step, through an index.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import torch
 from torch import Tensor
-
-
-class _Take(torch.autograd.Function):
-    """Take distinct rows; the gradient is `_Put`, with nothing to add up."""
-
-    @staticmethod
-    def forward(ctx: Any, rows: Tensor, places: Tensor) -> Tensor:
-        ctx.places, ctx.size = places, len(rows)
-        return rows.index_select(0, places)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        return put(gradient, ctx.places, ctx.size), None
-
-
-class _Put(torch.autograd.Function):
-    """Put rows in distinct places among zeros; the gradient is `_Take`."""
-
-    @staticmethod
-    def forward(ctx: Any, rows: Tensor, places: Tensor, size: int) -> Tensor:
-        ctx.places = places
-        return put(rows, places, size)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
-        return gradient.index_select(0, ctx.places), None, None
-
-
-def put(rows: Tensor, places: Tensor, size: int) -> Tensor:
-    """Put rows, (R, ...), in distinct places among zeros, (size, ...)."""
-    return rows.new_zeros(size, *rows.shape[1:]).index_copy_(0, places, rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,19 +38,20 @@ class Packing:
         return sum(self.counts)
 
     @cached_property
-    def starts(self) -> list[int]:
-        """Give the first row of every step, and the number of rows at the end, (L+1,)."""
-        first = [0]
-        for count in self.counts:
-            first.append(first[-1] + count)
-        return first
+    def first_rows(self) -> Tensor:
+        """Give the first row of every walk, (B,)."""
+        return self.lengths.cumsum(0) - self.lengths
+
+    @cached_property
+    def last_rows(self) -> Tensor:
+        """Give the last row of every walk, (B,)."""
+        return self.lengths.cumsum(0) - 1
 
     @cached_property
     def rows(self) -> Tensor:
         """Give the row of walk b at step i, (B, L); 0 beyond the end of a walk, see `mask`."""
-        first = torch.tensor(self.starts[:-1], device=self.lengths.device)
-        walk = torch.arange(self.lengths.numel(), device=self.lengths.device)
-        return torch.where(self.mask, first[None, :] + walk[:, None], 0)
+        steps = torch.arange(len(self.counts), device=self.lengths.device)
+        return torch.where(self.mask, self.first_rows[:, None] + steps, 0)
 
     @cached_property
     def mask(self) -> Tensor:
@@ -93,42 +61,44 @@ class Packing:
     @cached_property
     def walk_of(self) -> Tensor:
         """Give the walk of every row, (R,)."""
-        return torch.cat([torch.arange(count, device=self.lengths.device) for count in self.counts])
+        return torch.repeat_interleave(self.lengths, output_size=self.num_rows)
 
     @cached_property
     def step_of(self) -> Tensor:
         """Give the step of every row, (R,)."""
-        counts = torch.tensor(self.counts, device=self.lengths.device)
-        return torch.repeat_interleave(torch.arange(len(self.counts), device=self.lengths.device), counts)
-
-    @cached_property
-    def last_rows(self) -> Tensor:
-        """Give the last row of every walk, (B,)."""
-        first = torch.tensor(self.starts[:-1], device=self.lengths.device)
-        walk = torch.arange(self.lengths.numel(), device=self.lengths.device)
-        return first[self.lengths - 1] + walk
+        return torch.arange(self.num_rows, device=self.lengths.device) - self.first_rows[self.walk_of]
 
     @cached_property
     def edges(self) -> Tensor:
         """Give the rows of both ends of every edge, (M, 2): a row and the one before it in its walk."""
-        later = torch.arange(self.counts[0], self.num_rows, device=self.lengths.device)
-        return torch.stack([self.rows[self.walk_of[later], self.step_of[later] - 1], later], dim=1)
+        later = torch.nonzero(self.step_of)[:, 0]
+        return torch.stack([later - 1, later], dim=1)
 
     @cached_property
-    def places(self) -> Tensor:
-        """Give the index of every row in the flattened (B, L), (R,)."""
-        return self.walk_of * len(self.counts) + self.step_of
+    def step_order(self) -> Tensor:
+        """Give the rows of step 0 of all walks, then those of step 1 of the walks that have one, and so on, (R,)."""
+        return self.rows.T[self.mask.T]
 
-    def pack(self, padded: Tensor) -> Tensor:
-        """Take the rows of `mask` out of a padded tensor, (B, L, ...) to (R, ...)."""
-        taken: Tensor = _Take.apply(padded.flatten(0, 1), self.places)  # type: ignore[no-untyped-call]
-        return taken
+    @cached_property
+    def runs(self) -> list[tuple[int, int]]:
+        """Give the number of walks of every length there is, and the length, longest first."""
+        ending = [count - after for count, after in zip(self.counts, [*self.counts[1:], 0], strict=True)]
+        return [(ending[length - 1], length) for length in range(len(ending), 0, -1) if ending[length - 1]]
 
-    def pad(self, packed: Tensor) -> Tensor:
-        """Lay rows out as walks, (R, ...) to (B, L, ...), padded with zeros."""
-        shape = self.lengths.numel(), len(self.counts)
-        flat: Tensor = _Put.apply(packed, self.places, shape[0] * shape[1])  # type: ignore[no-untyped-call]
-        return flat.reshape(*shape, *packed.shape[1:])
+    def by_length(self, rows: Tensor) -> list[Tensor]:
+        """See rows, (R, ...), as the walks of each length, (n, L, ...), longest first."""
+        parts = torch.split(rows, [number * length for number, length in self.runs])
+        return [part.reshape(*run, *rows.shape[1:]) for part, run in zip(parts, self.runs, strict=True)]
+
+    def by_step(self, rows: Tensor) -> tuple[Tensor, ...]:
+        """Take rows, (R, ...), apart into those of each step, (n, ...)."""
+        return torch.split(rows.index_select(0, self.step_order), self.counts)
+
+    def from_steps(self, parts: list[Tensor]) -> Tensor:
+        """Put the rows of each step together again, (R, ...)."""
+        place = torch.empty_like(self.step_order)
+        place[self.step_order] = torch.arange(self.num_rows, device=place.device)
+        return torch.cat(parts).index_select(0, place)
 
     def to(self, device: torch.device) -> Packing:
         """Move it to a device."""
@@ -140,7 +110,7 @@ class Packing:
 
     def prefix_sums(self, rows: Tensor) -> Tensor:
         """Sum every walk from its first row to each of its rows, (R, D)."""
-        return self.pack(self.pad(rows).cumsum(1))
+        return torch.cat([walks.cumsum(1).flatten(0, 1) for walks in self.by_length(rows)])
 
     def with_end_token(self) -> Packing:
         """Give the same walks with one more step each, for the end of the sequence."""
@@ -171,6 +141,14 @@ class PrefixTree:
     def mask(self) -> Tensor:
         """Tell which entries of `path` count, (R, L) bool."""
         return torch.arange(self.path.shape[1], device=self.path.device)[None, :] <= self.step_of[:, None]
+
+    def by_step(self, rows: Tensor) -> tuple[Tensor, ...]:
+        """Take rows, (R, ...), apart into those of each step, (n, ...)."""
+        return torch.split(rows, self.counts)
+
+    def from_steps(self, parts: list[Tensor]) -> Tensor:
+        """Put the rows of each step together again, (R, ...)."""
+        return torch.cat(parts)
 
     def previous_state(self, step: int, state: Tensor) -> Tensor:
         """Give the state of the previous step for the rows of a step."""

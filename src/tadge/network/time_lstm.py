@@ -35,15 +35,15 @@ class TimeLSTM(nn.Module):
             toe: (R,) squashed ToE of the edge into each row; 0 in the first step, which makes it a plain LSTM's.
             packing: where the rows are.
         """
-        gates = torch.split(self.inputs(x), packing.counts)  # (n, 4D) of each step, all at once
-        decay = torch.split(1 / torch.log(math.e + toe), packing.counts)  # (n,) of each step                 Eq. 4
+        gates = packing.by_step(self.inputs(x))  # (n, 4D) of each step, all at once
+        decay = packing.by_step(1 / torch.log(math.e + toe))  # (n,) of each step                             Eq. 4
         hidden = memory = x.new_zeros(packing.counts[0], x.shape[1])  # (B, D)
         states = []
         for step in range(len(packing.counts)):
             previous = packing.previous_state(step, hidden), packing.previous_state(step, memory)
             hidden, memory = self._unit(gates[step], decay[step], *previous)
             states.append(hidden)
-        return torch.cat(states)  # (R, D)
+        return packing.from_steps(states)  # (R, D)
 
     def _unit(self, gates: Tensor, decay: Tensor, hidden: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
         short = torch.tanh(self.short_term(memory))  # (n, D)                                                  Eq. 2
