@@ -205,3 +205,50 @@ def test_datasets_by_name(run, data_dir, monkeypatch):
 def test_it_runs_as_a_module_and_tells_its_version():
     done = subprocess.run([sys.executable, "-m", "tadge", "--version"], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == f"tadge {tadge.__version__}"
+
+
+def test_several_files_a_pattern_and_stdin(run, tmp_path, monkeypatch):
+    (tmp_path / "days").mkdir()
+    for k, line in enumerate(EDGES.splitlines(keepends=True)):
+        (tmp_path / "days" / f"{k}.csv").write_text(line)
+    expected = json.loads(run("info", "edges.csv", "--json", "--quiet")[1])
+    for files in (["days/*.csv"], [f"days/{k}.csv" for k in (3, 1, 0, 2)]):
+        code, out, err = run("info", *files, "--json")
+        assert code == 0
+        assert "4 files as one history" in err
+        found = json.loads(out)
+        assert {name: found[name] for name in found if name not in ("read", "warnings")} == {
+            name: expected[name] for name in expected if name not in ("read", "warnings")
+        }
+    code, out, _ = run("convert", "days/0.csv", "days/1.csv", "both.csv")
+    assert (code, out) == (0, "both.csv: 2 events written\n")
+    with (tmp_path / "edges.csv").open() as file:
+        monkeypatch.setattr("sys.stdin", file)
+        code, out, err = run("convert", "-", "copy.csv")
+    assert (code, out) == (0, "copy.csv: 4 events written\n")
+    assert err.startswith("stdin: text with commas")
+    for files, sentence in [
+        (["days"], "error: days: this is a folder; expected a file; name one file in it, or all of a kind"),
+        (["days/*.tsv"], "error: days/*.tsv: no file has a name like that"),
+        (["days/0.csv", "days/0.csv"], "error: days/0.csv: this file is named twice"),
+    ]:
+        code, out, err = run("info", *files)
+        assert (code, out) == (2, "")
+        assert err.startswith(sentence)
+        assert err.count("\n") == 1
+
+
+def test_a_terminal_is_told_nothing_that_it_would_obey(run, tmp_path):
+    red, control = "\x1b[31m", "\x9b31m"
+    name = f"e{red}.csv"
+    (tmp_path / name).write_text(f"s{red}rc,dst{control},time\n{red}a,b,{S}\nb,{control}c,{S + 90_000}\n")
+    columns = ("--src", "0", "--dst", "1")
+    for arguments in (("info", name), ("info", name, "--json"), ("info", name, *columns, "--json"), ("info", name * 2)):
+        _, out, err = run(*arguments)
+        assert "\x1b" not in out + err
+        assert "\x9b" not in out + err
+    found = json.loads(run("info", name, *columns, "--json")[1])
+    assert found["read"]["columns"]["dst"] == f"dst{control}"  # escaped on the screen alone
+    (tmp_path / "model.csv").write_text(f"src,dst,time\n{red}a,b\n")
+    _, out, err = run("info", "model.csv")
+    assert "\x1b" not in out + err

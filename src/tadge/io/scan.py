@@ -96,6 +96,8 @@ def _note_field(data: Bytes, start: int, end: int, quote: int, is_id: bool, seen
     if not is_id:
         return
     seen[_LONGEST_ID] = max(seen[_LONGEST_ID], end - start)
+    if data[start] > ZERO:
+        return  # most ids: quotes, blanks and signs come before the digits
     if data[start] == quote and end - start > 2:
         start, end = start + 1, end - 1
     while start < end and (data[start] == SPACE or data[start] == TAB):
