@@ -43,6 +43,7 @@ NUM_BANDS = 4  # parts of a curve that are calibrated apart: within an hour, a d
 PRIOR_EVENTS = 30.0  # so many events, as expected, are added to those observed
 STRENGTH = 0.5  # of a correction: the other half of what is seen late in the past is gone by the time of a question
 CALIBRATION_MOMENTS = 6_000
+CALIBRATED_AT_ONCE = 1 << 14  # pairs: bounds the memory
 
 
 class Rows(NamedTuple):
@@ -219,23 +220,25 @@ def calibrate(
     rng, end = np.random.default_rng(int(stream(seed, "calibration"))), float(graph.time[-1])
     src, at = draw_moments(graph, rng, CALIBRATION_MOMENTS, begin, end)
     waits = draw_waits(graph, src, at, stream(seed, "calibration targets"))
-    columns = link_columns(
-        tables_of(graph, scales),
-        *(waits.src, waits.dst, waits.at),
-        left_out=columns_left_out(config.without, LINK_COLUMNS),
-    )
-    with torch.inference_mode():
-        hazard = torch.exp(network(torch.from_numpy(columns))).double().numpy()
-    exposed, observed = (
-        part.double().numpy() for part in _parts(graph, edges, waits.at, waits.wait, waits.weight, config)
-    )
-    kinds, bands, ratio = kinds_of_rows(columns), bands_of(edges, scales), np.ones((NUM_KINDS, NUM_BANDS))
+    expected, came = (np.zeros((NUM_KINDS, edges.size)) for _ in range(2))
+    tables, left_out = tables_of(graph, scales), columns_left_out(config.without, LINK_COLUMNS)
+    for first in range(0, waits.src.size, CALIBRATED_AT_ONCE):
+        part = waits._make(column[first : first + CALIBRATED_AT_ONCE] for column in waits)
+        columns = link_columns(tables, part.src, part.dst, part.at, left_out=left_out)
+        with torch.inference_mode():
+            hazard = torch.exp(network(torch.from_numpy(columns))).double().numpy()
+        exposed, observed = (
+            rows.double().numpy() for rows in _parts(graph, edges, part.at, part.wait, part.weight, config)
+        )
+        kinds = kinds_of_rows(columns)
+        for kind in range(NUM_KINDS):
+            expected[kind] += (hazard[kinds == kind] * exposed[kinds == kind]).sum(axis=0)
+            came[kind] += observed[kinds == kind].sum(axis=0)
+    bands, ratio = bands_of(edges, scales), np.ones((NUM_KINDS, NUM_BANDS))
     for kind in range(NUM_KINDS):
-        rows, before = kinds == kind, 1.0
-        expected = (hazard[rows] * exposed[rows]).sum(axis=0)
-        came = observed[rows].sum(axis=0)
+        before = 1.0
         for band in range(NUM_BANDS):
             here = bands == band
-            before = (came[here].sum() + PRIOR_EVENTS * before) / (expected[here].sum() + PRIOR_EVENTS)
+            before = (came[kind, here].sum() + PRIOR_EVENTS * before) / (expected[kind, here].sum() + PRIOR_EVENTS)
             ratio[kind, band] = before**STRENGTH
     return ratio
