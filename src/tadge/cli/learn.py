@@ -169,7 +169,11 @@ def fit(
     graph, _, _ = read_graph(file, reading, quiet)
     forecaster = None if only == "vectors" else Forecaster(forecasting, seed)
     tadge = None if only == "forecasts" else TADGE(walking, network, training, seed, device=device)
-    memory = memory_plan(graph, forecaster and forecasting, None if tadge is None else (walking, network, training))
+    memory = memory_plan(
+        graph,
+        None if forecaster is None else forecasting,
+        None if tadge is None else (walking, network, training),
+    )
     if not quiet:
         print(f"learning takes {memory}", file=sys.stderr)
     if not memory.fits:

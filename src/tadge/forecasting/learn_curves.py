@@ -223,7 +223,8 @@ def calibrate(
     expected, came = (np.zeros((NUM_KINDS, edges.size)) for _ in range(2))
     tables, left_out = tables_of(graph, scales), columns_left_out(config.without, LINK_COLUMNS)
     for first in range(0, waits.src.size, CALIBRATED_AT_ONCE):
-        part = waits._make(column[first : first + CALIBRATED_AT_ONCE] for column in waits)
+        cut = slice(first, first + CALIBRATED_AT_ONCE)
+        part = type(waits)(waits.src[cut], waits.dst[cut], waits.at[cut], waits.wait[cut], waits.weight[cut])
         columns = link_columns(tables, part.src, part.dst, part.at, left_out=left_out)
         with torch.inference_mode():
             hazard = torch.exp(network(torch.from_numpy(columns))).double().numpy()
