@@ -1,6 +1,7 @@
 # make demo  - set up, run everything on a built-in support desk whose law is known: demo/report.html
 # make test  - set up, run every test (make lint: the linters alone; make bench: the benchmarks;
 #               make docs: these pages as a site in site/; make shown: what the pages show, run again and written down anew;
+#               make audit: known weaknesses of the packages in constraints.txt, asked of a service on the network;
 #               make studies: the main approaches and the ablations, an hour or two; make results: docs/results.md and
 #               docs/board.md from the records in docs/results and docs/board)
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
@@ -8,7 +9,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test lint docs shown bench studies results clean
+.PHONY: demo test lint audit docs shown bench studies results clean
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "tadge needs Python 3.11 or newer: make PYTHON=/path/to/python3.11")'
@@ -33,6 +34,12 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+audit: $(BIN)/python
+	$(BIN)/python -m venv $(VENV)/audit && $(VENV)/audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit \
+		|| { echo "audit: pip-audit cannot be had; it needs a network"; exit 1; }
+	@$(VENV)/audit/bin/pip-audit --requirement constraints.txt --no-deps --disable-pip; code=$$?; \
+		[ $$code -eq 0 ] || echo "audit: see above; without a network nothing can be looked up"; exit $$code
 
 test: lint
 	$(BIN)/python -m pytest -n 2

@@ -1,9 +1,9 @@
-"""Kill fit, walk and evaluate with SIGKILL, again and again, and go on: nothing may be lost, mixed or left behind.
+"""Kill fit, walk, evaluate and run with SIGKILL, again and again, and go on: nothing may be lost, mixed or left behind.
 
 Each run is a real command in a process of its own. It is killed at a random moment, or right before the n-th call that
 brings bytes to the disk or gives a file its name: so many fall into a save, some into the very last one. After every
 kill what is in the folder must load, and be as it was before the run or as it is after it. `--resume` (for `fit
---force` too) must then end in the bytes of a run that was never killed, with no other file left.
+--force` and `run --force` too) must then end in the bytes of a run that was never killed, with no other file left.
 
     python benchmarks/kills.py --kills 100
 """
@@ -34,9 +34,11 @@ import tadge.evaluation.run
 import tadge.io.readers
 import tadge.report.evaluate
 import tadge.report.fit
+import tadge.running.pipeline
 import tadge.walks.store
 from tadge import TADGE, Forecaster, sample_walks, synthetic
 from tadge.graph.chains import chains_of
+from tadge.running.folder import RECORD, read_record
 
 torch.set_num_threads(1)
 MODEL = "--num-walks 150 --min-length 2 --max-length 4 --dim 8 --heads 1 --blocks 1 --batch-size 60 --window 5".split()
@@ -44,7 +46,10 @@ MODEL += "--window-step 4 --init random --precision float32 --threads 1 --steps 
 FIT = ["--quiet", *MODEL, "--epochs", "3", "--checkpoint-seconds", "0"]
 WALK = "--quiet --num-walks 400000 --min-length 2 --max-length 3".split()
 EVALUATE = ["--quiet", *MODEL, *"--epochs 1 --tasks toe --methods mean --no-control --seeds 2".split()]
+RUN = "--quiet --budget 1s --steps 4 --batch-events 16 --trees 2".split()
 DISK_CALLS = ("fsync", "replace", "rename", "unlink", "rmdir", "link")
+OF_THE_MOMENT = ("seconds", "times", "walks_per_second", "peak_memory_mb", "digest", "memory", "began", "cpu_seconds")
+OF_THE_MOMENT += ("expected_memory_mb",)
 
 
 class Case(NamedTuple):
@@ -123,15 +128,14 @@ def files(folder: Path) -> dict[str, bytes]:
 
 def _plain(path: Path) -> bytes:
     if path.suffix != ".json":
-        return path.read_bytes() if path.suffix != ".npz" else b""  # archives hold the seconds that answers took
+        return path.read_bytes() if path.suffix not in (".npz", ".html") else b""  # these hold the seconds that it took
 
     def without(value: Any) -> Any:
         if isinstance(value, dict):
-            left = ("seconds", "times", "walks_per_second", "peak_memory_mb", "digest", "memory")
-            return {name: without(inner) for name, inner in value.items() if name not in left}
+            return {name: without(inner) for name, inner in value.items() if name not in OF_THE_MOMENT}
         return [without(inner) for inner in value] if isinstance(value, list) else value
 
-    return json.dumps(without(json.loads(path.read_text()))).encode()
+    return json.dumps(without(json.loads(path.read_text())), sort_keys=True).encode()
 
 
 def models(place: Path) -> set[str]:
@@ -203,6 +207,10 @@ def _is_wrong(case: Case, place: Path) -> bool:
     return False
 
 
+def _is_run_of(place: Path, graphs: set[str]) -> bool:
+    return (place / RECORD).exists() and read_record(place)["graph"] in graphs
+
+
 def cases(folder: Path) -> list[Case]:
     """List the commands that are killed."""
     for name, seed in (("old", "1"), ("new", "0")):  # in children: polars' threads do not outlive a fork
@@ -214,6 +222,9 @@ def cases(folder: Path) -> list[Case]:
     if run(["fit", str(folder / "old.csv"), *FIT, "--out", str(former)])[0] != 0:
         raise SystemExit("no model to replace")
     old = models(former)
+    runs = ["run", str(folder / "new.csv"), *RUN]
+    if run(["run", str(folder / "old.csv"), *RUN, "--out", str(folder / "former run")])[0] != 0:
+        raise SystemExit("no run to replace")
 
     def resume(place: Path) -> list[str]:
         return ["--resume"]
@@ -236,6 +247,17 @@ def cases(folder: Path) -> list[Case]:
         for path in place.rglob("*-seed*.json"):
             tadge.Result.from_json(path)
 
+    def force_run(place: Path) -> list[str]:
+        """Go on where a run has begun beside the old one, or has taken its place."""
+        begun = place.with_name(f".{place.name}.new") / RECORD
+        return ["--resume"] if begun.exists() or not _is_run_of(place, old) else ["--force"]
+
+    def one_run(place: Path) -> None:
+        """Look for a finished run: in its place, or between two renamings in that of the old one."""
+        there = place if (place / RECORD).exists() else place.with_name(f".{place.name}.old")
+        if not read_record(there)["finished"] or not models(there / "model"):
+            raise ValueError("no whole run")
+
     def nothing(place: Path) -> None:
         pass
 
@@ -245,6 +267,11 @@ def cases(folder: Path) -> list[Case]:
         Case("fit --force", "model", fit, lambda place: shutil.copytree(former, place), force, one_of_two),
         Case("walk", "walks.parquet", walk, nothing, resume, readable),
         Case("evaluate", "results", evaluate, nothing, resume, results),
+        Case(
+            *("run --force", "run", runs),
+            lambda place: shutil.copytree(folder / "former run", place),
+            *(force_run, one_run),
+        ),
     ]
 
 

@@ -9,7 +9,14 @@ import numpy as np
 import psutil
 import pytest
 
-from tadge.machine import available_memory, container_memory, peak_memory_mb, processor_flags
+from tadge.machine import (
+    available_memory,
+    container_memory,
+    held_memory,
+    peak_memory_mb,
+    processor_flags,
+    return_memory,
+)
 
 
 def test_what_is_available_is_less_than_all():
@@ -22,6 +29,16 @@ def test_the_peak_stays_when_memory_is_given_back():
     grown = float(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout)
     assert 60 < grown < 120  # 80 MB were held for a moment
     assert np.isfinite(peak_memory_mb())
+
+
+def test_free_memory_goes_back_to_the_system():
+    held = [bytearray(50_000) for _ in range(2_000)]  # 100 MB in small pieces, which the C library keeps
+    before = held_memory()
+    del held
+    return_memory()
+    assert held_memory() <= before
+    if sys.platform == "linux":
+        assert before - held_memory() > 50_000_000
 
 
 def group(folder, **files):

@@ -66,6 +66,14 @@ def _can_be_dropped(stat: Path) -> int:
     return 0
 
 
+def return_memory() -> None:
+    """Give memory that is free, but kept by the C library for later, back to the system; where that cannot be, not."""
+    with contextlib.suppress(OSError, AttributeError, TypeError):
+        import ctypes
+
+        ctypes.CDLL(None).malloc_trim(0)  # glibc's
+
+
 @cache
 def processor_flags() -> frozenset[str]:
     """Return what the processor says it can do, in small letters; empty where the system does not tell."""
@@ -74,6 +82,11 @@ def processor_flags() -> frozenset[str]:
             if line.startswith(("flags", "features")):
                 return frozenset(line.partition(":")[2].split())
     return frozenset()
+
+
+def held_memory() -> int:
+    """Return the bytes of memory that this process holds now."""
+    return int(psutil.Process().memory_info().rss)
 
 
 def peak_memory_mb() -> float:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import shutil
+from pathlib import Path
 
 import pytest
 
@@ -96,6 +99,51 @@ def test_a_forced_run_that_was_interrupted_goes_on(tmp_path):
         run.finish()
     assert read_record(tmp_path / "run")["graph"] == "f11"
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+class Killed(BaseException):
+    """Stands for a kill."""
+
+
+@pytest.mark.parametrize("calls", range(6))
+@pytest.mark.parametrize("resume", [True, False])
+def test_killed_while_it_takes_the_place_of_the_old_one(tmp_path, monkeypatch, calls, resume):
+    """After so many calls that change folders: what is there is the new run or the old one, and nothing is left."""
+    make(tmp_path / "run")
+    new, made = {**ABOUT, "graph": "f11"}, []
+
+    def counted(real):
+        def call(*given, **options):
+            if len(made) == calls:
+                raise Killed
+            made.append(real)
+            return real(*given, **options)
+
+        return call
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "rename", counted(Path.rename))
+        patch.setattr(shutil, "rmtree", counted(shutil.rmtree))
+        with contextlib.suppress(Killed):
+            make(tmp_path / "run", about=new, force=True)
+    options = {"resume": True} if resume else {"force": True}
+    with open_run(tmp_path / "run", new, **options) as run:
+        assert run.done("first") or calls <= 1 or not resume
+        with run.stage("first"):
+            pass
+        run.finish()
+    assert read_record(tmp_path / "run")["graph"] == "f11"
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_a_full_disk_leaves_no_empty_folder(tmp_path, monkeypatch):
+    def full(*_):
+        raise tadge.InputError("cannot be written (No space left on device)")
+
+    monkeypatch.setattr("tadge.running.folder.RunFolder.write", full)
+    with pytest.raises(tadge.InputError, match="No space left"):
+        make(tmp_path / "run")
+    assert not list(tmp_path.iterdir())
 
 
 def test_what_was_left_out_is_tried_again(tmp_path):

@@ -4,6 +4,7 @@ import pytest
 
 import tadge
 from tadge.running.cost import Stage, epochs_in, expected_seconds, make_plan, measured
+from tadge.running.memory import MemoryPlan
 from tadge.running.options import RunConfig, duration_text, seconds_of
 
 
@@ -44,7 +45,15 @@ def test_costs_are_those_that_were_measured_and_grow_in_between():
 
 
 def test_a_plan_leaves_out_what_does_not_fit():
-    roomy, tight = (make_plan(35_000, RunConfig(budget=budget)) for budget in ("10h", "1s"))
+    asked = []
+
+    def memory(vectors, judged):
+        asked.append((vectors, judged))
+        return MemoryPlan(1000, 200, 300, 400 * vectors, 10**9)
+
+    roomy, tight = (make_plan(35_000, RunConfig(budget=budget), memory) for budget in ("10h", "1s"))
+    assert asked == [(True, True), (False, False)]
+    assert (roomy.memory_mb, tight.memory_mb) == (0.0016, 0.0015)
     assert roomy.epochs == RunConfig().training.epochs
     assert all(seconds is not None for seconds in roomy.seconds.values())
     assert tight.epochs == 0

@@ -4,6 +4,8 @@ import errno
 import io
 import os
 import stat
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -148,6 +150,25 @@ def test_a_temporary_file_lies_where_it_is_told_to(tmp_path):
         assert len(names(tmp_path / "scratch")) == 1
     assert names(tmp_path) == ["a", "scratch"]
     assert names(tmp_path / "scratch") == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="open files cannot be told from abandoned ones")
+def test_what_a_killed_writer_has_left_goes_with_the_next(tmp_path):
+    code = "import os, sys; from tadge.storage.atomic import atomic_file\n"
+    code += "with atomic_file(sys.argv[1]) as out: out.write(b'half'); out.flush(); os.kill(os.getpid(), 9)"
+    for name in ("a", "b"):
+        subprocess.run([sys.executable, "-c", code, tmp_path / name], check=False)
+    (tmp_path / ".a.0123456789ab.tmp.kept").write_text("of the user")
+    left = [name for name in names(tmp_path) if name.startswith((".a.", ".b."))]
+    assert len(left) == 3
+    with atomic_file(tmp_path / "a") as out:  # another one is at work
+        out.write(b"1")
+        during = names(tmp_path)
+        with atomic_file(tmp_path / "a") as inner:
+            inner.write(b"2")
+        assert [name for name in names(tmp_path) if name != "a"] == during
+    assert names(tmp_path) == [".a.0123456789ab.tmp.kept", *[name for name in left if name.startswith(".b.")], "a"]
+    assert (tmp_path / "a").read_bytes() == b"1"
 
 
 def test_writers_at_once_leave_one_whole_file(tmp_path):

@@ -165,6 +165,7 @@ def fit(
     from tadge.embedding.estimator import TADGE
     from tadge.forecasting.estimator import Forecaster
     from tadge.report.fit import fit_summary, show_fit
+    from tadge.running.memory import memory_plan
     from tadge.storage.replacement import check_free
 
     if only not in (None, "vectors", "forecasts"):
@@ -174,6 +175,15 @@ def fit(
     graph, _, _ = read_graph(file, reading, quiet)
     forecaster = None if only == "vectors" else Forecaster(forecasting, seed)
     tadge = None if only == "forecasts" else TADGE(walking, network, training, seed, device=device)
+    memory = memory_plan(
+        graph,
+        None if forecaster is None else forecasting,
+        None if tadge is None else (walking, network, training),
+    )
+    if not quiet:
+        print(f"learning takes {memory}", file=sys.stderr)
+    if not memory.fits:
+        print("warning: that may be more memory than there is; other programs can be closed", file=sys.stderr)
     try:
         outcome = fit_models(
             *(graph, out, tadge, forecaster),

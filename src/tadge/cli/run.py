@@ -47,7 +47,12 @@ def run_everything(
     budget: Annotated[str, flag(BUDGET)] = BUDGET.default,
     days: Annotated[float, flag(AHEAD)] = AHEAD.default,
     k: Annotated[int, flag(TARGETS)] = TARGETS.default,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same models, where time allows the same.")] = 0,
+    seed: Annotated[
+        int,
+        typer.Option(
+            help="The same seed gives the same models, where time allows; TADGE at the same number of threads."
+        ),
+    ] = 0,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what it would do, and what that takes.")] = False,
     force: Annotated[
         bool, typer.Option("--force", help="Replace the run in the folder, once this is finished.")

@@ -43,7 +43,7 @@ from tadge.graph.cache import GraphCache
 from tadge.graph.graph import TemporalGraph
 from tadge.graph.inputs import check_kind, last_moment
 from tadge.graph.views import both_directions
-from tadge.machine import available_memory
+from tadge.machine import available_memory, return_memory
 from tadge.network.training_model import TrainingModel
 from tadge.progress import Bars
 from tadge.seeding import check_seed, seeded
@@ -152,9 +152,13 @@ class TADGE(VectorAnswers):
             trainer.keep_best()
             self.lengthened_, self.walks_digest_ = trainer.position.lengthened, about["given walks"]
             self._keep(graph, trainer.tasks, trainer.table.values, trainer.precision, trainer.position.history)
+            del trainer  # what only training needs is let go before vectors are made
+            return_memory()
             self._learn_toe_head(bars)
         if trouble is not None:
             raise trouble
+        if self._keeps_whole(graph):
+            self._whole(graph, last_moment(graph), progress)  # which the first `similar` would wait for
         return self
 
     def fit_folder(
@@ -273,6 +277,10 @@ class TADGE(VectorAnswers):
             features = self._view(None).pair_features(pairs.src, pairs.dst, pairs.at, LATEST.default, report)
             self.toe_head_ = learn_toe_head(features, pairs.toe)
 
+    def _keeps_whole(self, graph: TemporalGraph) -> bool:
+        """Tell whether the vectors of all nodes as of the end are made and kept; who interrupts does not wait."""
+        return self.stopped_ != "interrupted" and graph.num_nodes * self.network_config.dim <= MAX_SAVED
+
     def _tasks(self) -> TrainingModel:
         return seeded(lambda: TrainingModel(self.network_config, self.walk_config.max_length), self.seed, "weights")
 
@@ -325,7 +333,7 @@ class TADGE(VectorAnswers):
         graph = self._graph()
         parts = {"weights": self.tasks_.state_dict()}
         parts["table"] = {"values": self.table_, "toe_head": torch.from_numpy(self.toe_head_)}
-        if self.stopped_ != "interrupted" and graph.num_nodes * self.network_config.dim <= MAX_SAVED:
+        if self._keeps_whole(graph):
             parts["vectors"] = {"values": torch.from_numpy(self._whole(graph, last_moment(graph)))}
         meta = {"precision": self.precision_, "history": self.history_, "stopped": self.stopped_}
         meta = meta | {"lengthened": self.lengthened_, "given walks": self.walks_digest_}

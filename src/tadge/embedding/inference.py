@@ -24,6 +24,7 @@ from tadge.walks.sampler import Walks
 
 SHARED_WINDOW = 512  # consecutive occurrences that share one comparison window: the occurrences just before the block
 SCORED_AT_ONCE = 1 << 16  # pairs: bounds the memory
+AVERAGED_AT_ONCE = 1 << 14  # vectors of nodes: bounds the memory
 EMBEDDED_AT_ONCE = 1024  # occurrences: bounds the memory
 
 
@@ -70,9 +71,13 @@ class AsOf:
         vectors = self.occurrences(needed, report)
         result = np.empty((unknown.sum() + ends.size, self.table.shape[1]), np.float32)
         if ends.size:
-            first = np.flatnonzero(np.diff(which, prepend=-1))
-            sums = np.add.reduceat(vectors[spot].astype(np.float64), first, axis=0)
-            result[unknown.sum() :] = sums / np.diff(first, append=which.size)[:, None]
+            bounds = np.append(np.flatnonzero(np.diff(which, prepend=-1)), which.size)
+            for begin in range(0, ends.size, AVERAGED_AT_ONCE):
+                cut = bounds[begin : begin + AVERAGED_AT_ONCE + 1]
+                rows = vectors[spot[cut[0] : cut[-1]]].astype(np.float64)
+                sums = np.add.reduceat(rows, cut[:-1] - cut[0], axis=0)
+                place_of = slice(unknown.sum() + begin, unknown.sum() + begin + sums.shape[0])
+                result[place_of] = sums / np.diff(cut)[:, None]
         if unknown.any():
             result[0] = self._unknown()
         return result, place

@@ -36,6 +36,7 @@ from tadge.graph.graph import TemporalGraph
 from tadge.graph.inputs import NodeIds, check_kind, moments_of, node_numbers
 from tadge.graph.past import past_of
 from tadge.io.frames import data_frame
+from tadge.machine import return_memory
 from tadge.progress import Bars
 from tadge.protocols import Statistic
 from tadge.seeding import check_seed
@@ -112,11 +113,13 @@ class Forecaster(Insights):
                         (lambda report: learn_curves(graph, early, scales, self.config, seed, report), when),
                     ]
                 )
+            return_memory()  # else the next part would come on top of it
             with bars.part("how long edges take"):
                 curves = replace(curves, usual=usual_surprise(curves, graph, scales, self.config, seed))
                 trees = learn_toe(graph, scales, self.config, seed)
                 laws = learn_laws(graph, scales, self.config, seed, trees)
         self._keep(graph, Learned(scales, links, ranking, curves, *trees, *laws, checks))
+        return_memory()
         self._warn_of_rules()
         return self
 

@@ -47,6 +47,7 @@ STRENGTH = 0.5  # of a correction: the other half of what is seen late in the pa
 CALIBRATION_MOMENTS = 6_000
 CHOICE_STEPS = 250  # of the networks that tell whether hours of the week help
 CLEARLY = 0.01  # nats a wait by which they must, at least
+CALIBRATED_AT_ONCE = 1 << 14  # pairs: bounds the memory
 
 
 class Rows(NamedTuple):
@@ -284,24 +285,27 @@ def calibrate(
     rng, end = np.random.default_rng(int(stream(seed, "calibration"))), float(graph.time[-1])
     src, at = draw_moments(graph, rng, CALIBRATION_MOMENTS, begin, end)
     waits = draw_waits(graph, src, at, stream(seed, "calibration targets"))
-    columns = link_columns(
-        tables_of(graph, scales),
-        *(waits.src, waits.dst, waits.at),
-        left_out=columns_left_out(config.without, LINK_COLUMNS),
-    )
-    with torch.inference_mode():
-        rows = torch.from_numpy(with_season(columns, waits.at, edges, season))
-        hazard = torch.exp(network(rows)).double().numpy()
-    exposed, observed = (
-        part.double().numpy() for part in _parts(graph, edges, waits.at, waits.wait, waits.weight, config)
-    )
-    kinds, bands, ratio = kinds_of_rows(columns), bands_of(edges, scales), np.ones((NUM_KINDS, NUM_BANDS))
+    expected, came = (np.zeros((NUM_KINDS, edges.size)) for _ in range(2))
+    tables, left_out = tables_of(graph, scales), columns_left_out(config.without, LINK_COLUMNS)
+    for first in range(0, waits.src.size, CALIBRATED_AT_ONCE):
+        cut = slice(first, first + CALIBRATED_AT_ONCE)
+        part = type(waits)(waits.src[cut], waits.dst[cut], waits.at[cut], waits.wait[cut], waits.weight[cut])
+        columns = link_columns(tables, part.src, part.dst, part.at, left_out=left_out)
+        with torch.inference_mode():
+            rows = torch.from_numpy(with_season(columns, part.at, edges, season))
+            hazard = torch.exp(network(rows)).double().numpy()
+        exposed, observed = (
+            piece.double().numpy() for piece in _parts(graph, edges, part.at, part.wait, part.weight, config)
+        )
+        kinds = kinds_of_rows(columns)
+        for kind in range(NUM_KINDS):
+            expected[kind] += (hazard[kinds == kind] * exposed[kinds == kind]).sum(axis=0)
+            came[kind] += observed[kinds == kind].sum(axis=0)
+    bands, ratio = bands_of(edges, scales), np.ones((NUM_KINDS, NUM_BANDS))
     for kind in range(NUM_KINDS):
-        chosen, before = kinds == kind, 1.0
-        expected = (hazard[chosen] * exposed[chosen]).sum(axis=0)
-        came = observed[chosen].sum(axis=0)
+        before = 1.0
         for band in range(NUM_BANDS):
             here = bands == band
-            before = (came[here].sum() + PRIOR_EVENTS * before) / (expected[here].sum() + PRIOR_EVENTS)
+            before = (came[kind, here].sum() + PRIOR_EVENTS * before) / (expected[kind, here].sum() + PRIOR_EVENTS)
             ratio[kind, band] = before**STRENGTH
     return ratio

@@ -21,6 +21,7 @@ from tadge.config import ForecastConfig
 from tadge.features.columns import LINK_COLUMNS, columns_left_out
 from tadge.features.link_columns import link_columns
 from tadge.features.tables import Scales, tables_of
+from tadge.forecasting.ask_curves import aligned, cuts
 from tadge.forecasting.link_scorer import LinkScorer
 from tadge.forecasting.waits import LATEST_OTHERS, Candidates, add_others, candidates_of
 from tadge.graph.graph import TemporalGraph
@@ -121,14 +122,12 @@ def calibrate_ranking(
     joined, key = candidates.joined(at), stream(seed, "alternatives")
     alternatives = draw_alternatives(past.outgoing, past.incoming, candidates, src, dst, at, joined, loops, key)
     rows, places = np.nonzero(alternatives.target >= 0)
-    columns = link_columns(
-        tables_of(graph, scales),
-        *(src[rows], alternatives.target[rows, places], at[rows]),
-        left_out=columns_left_out(config.without, LINK_COLUMNS),
-    )
-    scores = np.full(alternatives.target.shape, -np.inf)
+    tables, left_out = tables_of(graph, scales), columns_left_out(config.without, LINK_COLUMNS)
+    scores, target = np.full(alternatives.target.shape, -np.inf), alternatives.target[rows, places]
     with torch.inference_mode():
-        scores[rows, places] = scorer(torch.from_numpy(columns)).numpy()
+        for cut in cuts(rows.size):  # all at once would be most of the memory that is taken in learning
+            columns = link_columns(tables, src[rows[cut]], target[cut], at[rows[cut]], left_out=left_out)
+            scores[rows[cut], places[cut]] = scorer(aligned(columns))[: len(columns)].numpy()
     slope, tilt = likeliest_slopes(scores, np.log(np.maximum(alternatives.weight, SMALLEST_WEIGHT)))
     check = check_ranking(graph, src, at, alternatives.target, scores, known=float(asked.mean()))
     return RankCalibration(slope, tilt, new, check)

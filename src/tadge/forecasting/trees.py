@@ -67,8 +67,9 @@ class Trees:
         from threadpoolctl import threadpool_limits
 
         edges = [bin_edges(column) for column in columns.T]
-        codes = [np.searchsorted(values, column) for values, column in zip(edges, columns.T, strict=True)]
-        rows = np.stack(codes, axis=1).astype(np.float32)
+        rows = np.empty(columns.shape)  # float64, which scikit-learn would make of anything else
+        for number, values in enumerate(edges):
+            rows[:, number] = np.searchsorted(values, columns[:, number])
         settings = {
             "max_iter": config.trees,
             "learning_rate": config.tree_lr,

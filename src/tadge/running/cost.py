@@ -1,4 +1,4 @@
-"""What a run will take, before it starts: seconds and memory, from measurements that are kept beside this file.
+"""What a run will take, before it starts: seconds, from measurements that are kept beside this file, and memory.
 
 `benchmarks/run_cost.py` measures runs of several sizes and writes `costs.json`: seconds of CPU, which a machine with
 nothing else to do takes at the most. Between two sizes the logarithm of a cost is a line in the logarithm of the
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -17,7 +18,7 @@ from itertools import pairwise
 from typing import Any
 
 from tadge.config import WalkConfig
-from tadge.machine import available_memory
+from tadge.running.memory import MemoryPlan
 from tadge.running.options import RunConfig, duration_text
 
 COSTS_FILE = "costs.json"
@@ -56,7 +57,7 @@ class Plan:
         seconds: that each stage is expected to take; None: it is left out, as the budget is over by then.
         epochs: of TADGE that the budget leaves time for.
         memory_mb: the most memory that the whole process is expected to hold.
-        available_mb: memory that can be had now.
+        available_mb: memory that the process has, or can have now.
         budget: in seconds.
     """
 
@@ -83,7 +84,7 @@ class Plan:
         gigabytes = f"{self.memory_mb / 1e3:,.1f} GB of memory at most"
         lines.append(f"  in all about {duration_text(self.total)} and {gigabytes}")
         if self.memory_mb > self.available_mb:
-            lines.append(f"  warning: only {self.available_mb / 1e3:,.1f} GB of memory are free")
+            lines.append(f"  warning: only {self.available_mb / 1e3:,.1f} GB of memory can be had")
         return lines
 
 
@@ -100,13 +101,6 @@ def expected_seconds(stage: str, events: int) -> float:
     return _interpolated(rows, events)
 
 
-def expected_memory_mb(events: int, vectors: bool) -> float:
-    """Estimate the most memory that the process holds, in megabytes; with vectors, or for forecasts alone."""
-    name = "vectors" if vectors else "forecasts"
-    rows = [(row["events"], row["memory_mb"][name]) for row in measured() if name in row["memory_mb"]]
-    return _interpolated(rows, events)
-
-
 def _interpolated(rows: list[tuple[int, float]], events: int) -> float:
     """Read a cost off the line between two sizes, both in logarithms."""
     points = [(math.log(size), math.log(max(cost, 1e-3))) for size, cost in rows]
@@ -119,8 +113,14 @@ def _interpolated(rows: list[tuple[int, float]], events: int) -> float:
     return math.exp(points[-1][1] + x - points[-1][0])
 
 
-def make_plan(events: int, config: RunConfig) -> Plan:
-    """Plan a run of so many events: what fits into the budget, in order, and how many epochs of TADGE."""
+def make_plan(events: int, config: RunConfig, memory: Callable[[bool, bool], MemoryPlan]) -> Plan:
+    """Plan a run of so many events: what fits into the budget, in order, and how many epochs of TADGE.
+
+    Args:
+        events: how many there are.
+        config: budget, and how models learn.
+        memory: tells what a run takes: with vectors or without, judged or not.
+    """
     seconds: dict[str, float | None] = {
         stage: expected_seconds(stage, events) for stage in (Stage.FORECASTER, Stage.FORECASTS)
     }
@@ -134,8 +134,8 @@ def make_plan(events: int, config: RunConfig) -> Plan:
     judging = min(learning, max(left - learning, 0.0))
     seconds[Stage.JUDGING_VECTORS] = judging if epochs and seconds[Stage.JUDGING] is not None else None
     seconds[Stage.PAGE] = expected_seconds(Stage.PAGE, events)
-    memory = expected_memory_mb(events, vectors=epochs > 0)
-    return Plan(seconds, epochs, memory, available_memory() / 1e6, config.seconds)
+    expected = memory(epochs > 0, seconds[Stage.JUDGING] is not None)
+    return Plan(seconds, epochs, expected.total / 1e6, (expected.held + expected.available) / 1e6, config.seconds)
 
 
 def epochs_in(seconds: float, events: int, config: RunConfig, slower: float = 1.0) -> int:

@@ -106,6 +106,21 @@ def open_run(
     """
     final = Path(out)
     check_run_free(final, force=force, resume=resume)
+    new = not final.exists()
+    try:
+        with _opened(final, about, force=force, resume=resume) as run:
+            yield run
+    finally:
+        if new and final.exists() and not is_used(final):
+            shutil.rmtree(final, ignore_errors=True)  # nothing could be written
+    if run.record["finished"] and run.place != final:
+        _swap(run.place, final)
+        run.place = final
+
+
+@contextmanager
+def _opened(final: Path, about: dict[str, Any], *, force: bool, resume: bool) -> Iterator[RunFolder]:
+    """Give the folder, or the one beside it, with the record of what is done."""
     beside = _sibling(final, "new")
     place = beside if (force and is_used(final)) or (resume and (beside / RECORD).exists()) else final
     with one_writer(final), one_writer(place):
@@ -130,15 +145,13 @@ def open_run(
             run.record |= found_out | {name: earlier[name] for name in ("stages", "began")}
         run.write()
         yield run
-    if run.record["finished"] and place == beside:
-        _swap(beside, final)
-        run.place = final
 
 
 def check_run_free(folder: Path, *, force: bool, resume: bool) -> None:
     """Refuse a folder that is in use, unless its run is to be replaced or resumed."""
     if folder.exists() and not folder.is_dir():
         raise InputError("this is not a folder", expected="the name of a folder for the run", where=str(folder))
+    _recover(folder)
     if force and resume:
         raise InputError("replace the run or go on with it?", expected="force or resume", found="both", where="force")
     if not is_used(folder):
@@ -207,8 +220,19 @@ def _empty(place: Path) -> None:
             entry.unlink()
 
 
+def _recover(final: Path) -> None:
+    """Bring to its end what was killed while a new folder took the old one's place."""
+    new, old = _sibling(final, "new"), _sibling(final, "old")
+    if not old.is_dir():
+        return
+    if not is_used(final):
+        shutil.rmtree(final, ignore_errors=True)
+        (new if is_used(new) else old).rename(final.resolve())
+    shutil.rmtree(old, ignore_errors=True)
+
+
 def _swap(new: Path, final: Path) -> None:
-    """Put the new folder in the old one's place."""
+    """Put the new folder in the old one's place; `_recover` goes on where this is killed."""
     old = _sibling(final, "old")
     shutil.rmtree(old, ignore_errors=True)
     final.rename(old)

@@ -33,7 +33,8 @@ class RunConfig:
         walking: how TADGE walks.
         network: the size of TADGE's network.
         training: how TADGE is trained; `epochs` are the most that it gets, the budget may leave time for fewer.
-        seed: the same seed gives the same models, where the budget leaves the same time.
+        seed: the same seed gives the same models, where the budget leaves the same time; TADGE at the same number of
+            threads.
         device: that TADGE learns on.
     """
 

@@ -27,6 +27,7 @@ from tadge.running import stages
 from tadge.running.cost import Plan, Stage, make_plan
 from tadge.running.example import EXAMPLE, beside_the_law
 from tadge.running.folder import PAGE_FILE, open_run
+from tadge.running.memory import MemoryPlan, memory_plan
 from tadge.running.options import RunConfig, duration_text
 from tadge.running.words import first_answers, questions_to_paste, understood
 from tadge.synthetic import Desk, desk
@@ -143,7 +144,12 @@ def run_on(
     began, graph = time.monotonic(), source.graph
     if not graph.num_events:
         raise InputError("nothing to learn from", expected="a history with events", found="none", where="source")
-    plan = make_plan(graph.num_events, config)
+    models = config.walking, config.network, config.training
+
+    def memory(vectors: bool, judged: bool) -> MemoryPlan:
+        return memory_plan(graph, config.forecasting, models if vectors else None, judged=judged)
+
+    plan = make_plan(graph.num_events, config, memory)
     for line in [*understood(source.graph, source.name, source.reading), "plan:", *plan.lines()]:
         say(line)
     if dry_run:

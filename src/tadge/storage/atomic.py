@@ -32,8 +32,9 @@ def atomic_file(
     """Open a file that appears under its name only when it is complete.
 
     The bytes go to a temporary file in the same folder, which takes the name when the `with` block ends and is removed
-    when the block fails, by KeyboardInterrupt too. An older file of that name stays as it was until then. The folder is
-    made where it is missing; a symbolic link is followed.
+    when the block fails, by KeyboardInterrupt too; what a killed process has left of one goes when the same file is
+    written next. An older file of that name stays as it was until then. The folder is made where it is missing; a
+    symbolic link is followed.
 
     Args:
         path: the file to write.
@@ -49,12 +50,13 @@ def _atomic_file(path: Path, mode: str, scratch: Path | None) -> Iterator[IO[Any
         target = path.resolve()
         _check_target(target)
         target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = (scratch or target.parent) / f".{target.name[:40]}.{secrets.token_hex(6)}.tmp"
-        stream = temporary.open("xb") if mode == "wb" else temporary.open("x", encoding="utf-8", newline="")
+        folder, name = scratch or target.parent, target.name[:40]
+        _remove_abandoned(folder, name)
+        temporary, mark = _begin(folder, name)
     except (OSError, RuntimeError) as error:  # RuntimeError: symbolic links in a circle
         raise _not_writable(path, error) from None
     try:
-        with stream:
+        with temporary.open("wb") if mode == "wb" else temporary.open("w", encoding="utf-8", newline="") as stream:
             yield stream
         try:
             settle(temporary, target)
@@ -69,6 +71,47 @@ def _atomic_file(path: Path, mode: str, scratch: Path | None) -> Iterator[IO[Any
     except BaseException:
         _remove(temporary)
         raise
+    finally:
+        if mark is not None:
+            os.close(mark)
+
+
+def _begin(folder: Path, name: str) -> tuple[Path, int | None]:
+    """Make an empty temporary file; it is locked, as a sign that somebody is at work on it, while its mark is open."""
+    while True:
+        temporary = folder / f".{name}.{secrets.token_hex(6)}.tmp"
+        mark = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+        if not _lock(mark):
+            os.close(mark)
+            return temporary, None
+        with contextlib.suppress(OSError):
+            if os.path.samestat(os.fstat(mark), temporary.stat()):
+                return temporary, mark
+        os.close(mark)  # another writer took it for abandoned before it was locked
+
+
+def _lock(mark: int) -> bool:
+    """Lock an open file unless somebody else has; where files cannot be locked, nothing is."""
+    try:
+        import fcntl
+
+        fcntl.flock(mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (ImportError, OSError):
+        return False
+    return True
+
+
+def _remove_abandoned(folder: Path, name: str) -> None:
+    """Remove temporary files of a name whose writers were killed: those that nobody has locked."""
+    ours = re.compile(rf"\.{re.escape(name)}\.[0-9a-f]{{12}}\.tmp")
+    with contextlib.suppress(OSError):
+        for left in [entry.path for entry in os.scandir(folder) if ours.fullmatch(entry.name) and entry.is_file()]:
+            mark = os.open(left, os.O_RDWR)
+            try:
+                if _lock(mark):
+                    Path(left).unlink(missing_ok=True)
+            finally:
+                os.close(mark)
 
 
 def disk_trouble(error: BaseException) -> OSError | None:
