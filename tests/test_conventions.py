@@ -144,7 +144,8 @@ def test_ranked_ids_can_be_asked_again():
         scores = model.score_links(src, targets)
         assert (np.diff(scores) <= 0).all()
         others = ids[ids != src]
-        every = model.ranking_.slope * model.score_links(src, others).astype(np.float64)
+        every = model.score_links(src, others).astype(np.float64)
+        every *= model.ranking_.slope_of(every)
         probability = np.exp(every - every.max()) / np.exp(every - every.max()).sum()
         expected = [probability[others == target][0] for target in targets]
         assert [value for _, value in ranking] == pytest.approx(expected)

@@ -352,7 +352,7 @@ def test_a_ranking_is_in_order_of_the_scores(kind, share):
     assert sum(probability for _, probability in ranking) == pytest.approx(1.0)
     scores = model.score_links(source, NodeNumbers(order), at).astype(np.float64)
     assert (np.diff(scores) <= 1e-5).all()
-    expected = np.exp(model.ranking_.slope * scores)
+    expected = np.exp(model.ranking_.slope_of(scores) * scores)
     expected /= expected.sum()
     np.testing.assert_allclose([probability for _, probability in ranking], expected, rtol=1e-3)
     for k in (1, 5, order.size):

@@ -52,7 +52,8 @@ def test_parts_add_up_to_the_forecast_less_the_typical_one(directed):
         places = np.unique(np.linspace(0, others.size - 1, 128).astype(int))
         scores = model.score_links(NodeNumbers(source), NodeNumbers(others[places]))
         own = model.score_links(NodeNumbers(source), NodeNumbers(target))[0]
-        told = model.ranking_.slope * (own - scores.mean())
+        every = model.score_links(NodeNumbers(source), NodeNumbers(others))
+        told = model.ranking_.slope_of(every) * (own - scores.mean())
         assert part["moved_score"].sum() == pytest.approx(told, abs=1e-4)
 
 

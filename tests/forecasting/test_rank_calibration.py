@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
+from scipy.special import softmax
+from scipy.stats import entropy
 
 from small import forum
-from tadge import ForecastConfig, Forecaster
-from tadge.features.tables import Scales
+from tadge import ForecastConfig, Forecaster, synthetic
+from tadge.features.link_columns import link_columns
+from tadge.features.tables import Scales, tables_of
 from tadge.forecasting.learn import learn_links
 from tadge.forecasting.rank_calibration import (
     RankCalibration,
     calibrate_ranking,
     draw_alternatives,
-    likeliest_slope,
+    entropies,
+    likeliest_slopes,
 )
 from tadge.forecasting.waits import candidates_of, targets_of
 from tadge.graph import TemporalGraph
@@ -21,27 +26,67 @@ from tadge.graph.past import past_of
 from tadge.seeding import stream
 
 
-@pytest.mark.parametrize("slope", [0.4, 1.0, 2.0])
-def test_a_known_slope_is_found(slope):
-    rng = np.random.default_rng(0)
-    scores = rng.normal(0, 2, (4000, 30))
-    probability = np.exp(slope * scores)
+def drawn_by(slopes, scores, rng):
+    """Put a target first in each row that is drawn by the softmax of slope * score."""
+    probability = np.exp(slopes[:, None] * scores)
     probability /= probability.sum(axis=1, keepdims=True)
-    true = (probability.cumsum(axis=1) > rng.random((4000, 1))).argmax(axis=1)
-    rows = np.arange(4000)
-    scores[rows, 0], scores[rows, true] = scores[rows, true], scores[rows, 0].copy()
-    assert likeliest_slope(scores, np.zeros(scores.shape)) == pytest.approx(slope, rel=0.05)
+    true = (probability.cumsum(axis=1) > rng.random((len(scores), 1))).argmax(axis=1)
+    rows, drawn = np.arange(len(scores)), scores.copy()
+    drawn[rows, 0], drawn[rows, true] = scores[rows, true], scores[rows, 0]
+    return drawn
+
+
+@pytest.mark.parametrize(("slope", "tilt"), [(0.4, 0.0), (1.0, 0.6), (2.0, -0.4)])
+def test_a_known_slope_is_found(slope, tilt):
+    rng = np.random.default_rng(0)
+    scores = rng.normal(0, 1, (6_000, 20)) * rng.uniform(0.5, 5, (6_000, 1))
+    sure = entropy(softmax(scores, axis=1), axis=1)
+    drawn = drawn_by(slope * np.exp(tilt * (np.minimum(sure, 2.0) - 1.0)), scores, rng)
+    found = likeliest_slopes(drawn, np.zeros(scores.shape))
+    assert found == pytest.approx((slope, tilt), rel=0.05, abs=0.06)
 
 
 def test_weights_stand_for_others():
-    """A target that stands for ten counts as ten."""
+    """A target that stands for ten counts as ten; a place without a target for none."""
     rng = np.random.default_rng(1)
     scores = rng.normal(0, 1, (500, 4))
     tenfold = np.concatenate([scores[:, :3], np.repeat(scores[:, 3:], 10, axis=1)], axis=1)
-    weight = np.zeros(scores.shape)
-    weight[:, 3] = np.log(10.0)
-    expected = likeliest_slope(tenfold, np.zeros(tenfold.shape))
-    assert likeliest_slope(scores, weight) == pytest.approx(expected, rel=1e-4)
+    padded = np.concatenate([scores, np.full((500, 2), -np.inf)], axis=1)
+    weight = np.zeros(padded.shape)
+    weight[:, 3], weight[:, 4:] = np.log(10.0), -700.0
+    expected = likeliest_slopes(tenfold, np.zeros(tenfold.shape))
+    assert likeliest_slopes(padded, weight) == pytest.approx(expected, rel=1e-3, abs=1e-4)
+    by_scipy = entropy(softmax(tenfold, axis=1), axis=1)
+    np.testing.assert_allclose(entropies(padded, weight), by_scipy, rtol=1e-9)
+
+
+def test_the_slope_is_that_of_the_entropy_and_the_order_that_of_the_scores():
+    calibration = RankCalibration(0.7, 0.5)
+    for spread in (0.01, 1.0, 8.0):
+        scores = (spread * np.linspace(-2, 1, 9)).astype(np.float32)
+        slope = 0.7 * np.exp(0.5 * (min(entropy(softmax(scores.astype(float))), 2.0) - 1.0))
+        assert calibration.slope_of(scores) == pytest.approx(slope)
+        np.testing.assert_allclose(calibration.probabilities(scores), softmax(slope * scores.astype(float)), rtol=1e-6)
+    assert RankCalibration(7.0, 2.0).slope_of(np.zeros(99, np.float32)) == pytest.approx(np.exp(2.0))  # no further
+
+
+def test_what_is_said_of_a_favourite_is_the_law():
+    """One of ten agents; test_timed_answers asks a whole Forecaster about five."""
+    law = synthetic.desk(customers=120, agents=10, days=730.0, seed=3)
+    graph, config, scales = law.graph, ForecastConfig(steps=150, batch_events=64), Scales.of(law.graph)
+    early = graph.before(float(graph.time[int(0.8 * graph.num_events)]))
+    scorer, links = (learn_links(known, scales, config, 0, lambda done, total: None) for known in (early, graph))
+    calibration = calibrate_ranking(scorer, graph, scales, config, 0, early.num_events)
+    tables, at, said = tables_of(graph, scales), float(graph.time[-1]), []
+    for place, customer in enumerate(law.customers):
+        source = int(graph.numbers(customer))
+        targets = targets_of(graph, source, at)
+        columns = link_columns(tables, np.full(targets.size, source), targets, np.full(targets.size, at))
+        with torch.inference_mode():
+            scores = links(torch.from_numpy(columns)).numpy()
+        said.append(calibration.probabilities(scores)[graph.ids[targets] == law.agents[law.favourite[place]]].sum())
+    true = float(law.probability_of_agent(law.customers[0], law.agents[law.favourite[0]])[0])
+    assert np.mean(said) == pytest.approx(true, abs=0.05)
 
 
 def test_alternatives_stand_for_all_targets():

@@ -181,12 +181,12 @@ class Insights(TimedAnswers):
         targets = targets_of(graph, max(src, 0), at)
         if not targets.size:
             return np.zeros(len(groups))
-        places = np.unique(np.linspace(0, targets.size - 1, TYPICAL_OTHERS).astype(np.int64))
-        some = targets[places]
-        tables, sources, moments = tables_of(graph, self.scales_), np.full(some.size, src), np.full(some.size, at)
-        typical = columns_of(tables, sources, some, moments, self._left_out())
-        weight = np.full(some.size, 1 / some.size)
-        return self.ranking_.slope * attribute(self._scores_of_rows, row, typical, weight, groups)
+        tables, sources, moments = tables_of(graph, self.scales_), np.full(targets.size, src), np.full(targets.size, at)
+        every = columns_of(tables, sources, targets, moments, self._left_out())
+        slope = self.ranking_.slope_of(self._scores_of_rows(every))
+        typical = every[np.unique(np.linspace(0, targets.size - 1, TYPICAL_OTHERS).astype(np.int64))]
+        weight = np.full(len(typical), 1 / len(typical))
+        return slope * attribute(self._scores_of_rows, row, typical, weight, groups)
 
     @torch.inference_mode()
     def _scores_of_rows(self, rows: Vectors) -> Days:

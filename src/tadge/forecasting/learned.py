@@ -50,7 +50,7 @@ def to_tensors(learned: Learned) -> dict[str, Tensor]:
     scales, ranking, curves = learned.scales, learned.ranking, learned.curves
     tensors = {
         "scales": torch.tensor([scales.log_unit_days, *scales.decay_days], dtype=torch.float64),
-        "ranking": torch.tensor([ranking.slope, *ranking.new], dtype=torch.float64),
+        "ranking": torch.tensor([ranking.slope, ranking.tilt, *ranking.new], dtype=torch.float64),
         "edges": torch.from_numpy(curves.edges),
         "ratio": torch.from_numpy(curves.ratio),
         "usual": torch.tensor([curves.usual], dtype=torch.float64),
@@ -89,14 +89,14 @@ def from_tensors(tensors: dict[str, Tensor], checks: Sequence[Any], config: Fore
     if not (np.diff(edges) > 0).all():
         raise ValueError("edges: not bins of time")
     ratio = _positive(tensors, "ratio", (NUM_KINDS, NUM_BANDS)).numpy()
-    slope, joined, unseen = check_tensor(tensors["ranking"], (3,), "ranking", torch.float64).tolist()
+    slope, tilt, joined, unseen = check_tensor(tensors["ranking"], (4,), "ranking", torch.float64).tolist()
     if not (slope > 0 and 0.0 <= joined <= 1.0 and 0.0 <= unseen <= 1.0):
         raise ValueError("ranking: not a calibration")
     (usual,) = check_tensor(tensors["usual"], (1,), "usual", torch.float64).tolist()
     return Learned(
         Scales(log_unit_days, tuple(decay_days)),
         network(lambda: LinkScorer(LINK_WIDTH, config.hidden), "links"),
-        RankCalibration(slope, (joined, unseen), _rank_check(tensors.get("rank_check"))),
+        RankCalibration(slope, tilt, (joined, unseen), _rank_check(tensors.get("rank_check"))),
         CurveModels(
             edges,
             network(lambda: pair_network(config.hidden, NUM_BINS), "pairs"),

@@ -1,8 +1,10 @@
 """From scores of links to probabilities: whom a source links to, supposed that it acts.
 
 Scores tell who is likelier; how much likelier is learned on the latest fifth of events, from a scorer of the others.
-The probability of a target is that of a softmax of slope * score over all that have joined. That the target is someone
-new has a probability of its own.
+The probability of a target is that of a softmax of slope * score over all that have joined. The slope depends on how
+sure the scores are, by the entropy of their own softmax: a scorer that is sure may be too sure, and one that is not,
+not sure enough. Of one source the order of targets is that of their scores. That the target is someone new has a
+probability of its own.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ from tadge.validation import mean_ranks
 
 CALIBRATION_EVENTS = 2_048  # of the latest fifth that are asked about
 RANDOM_TARGETS = 96  # per event, that stand for all but the target and those met lately
-PRIOR_PRECISION = 2.0  # of the slope's logarithm: as much as a few events tell
+PRIOR_PRECISION = 2.0  # of the slope's logarithm, and of its tilt: as much as a few events tell
+MIDDLE_ENTROPY, MOST_ENTROPY = 1.0, 2.0  # of scores, in nats: where the slope is `slope`; beyond it stays the same
 PRIOR_TARGETS = 5.0  # events that what is expected of new targets is worth
 LARGEST_LOG = 2.0  # of the slope, either way
 SMALLEST_WEIGHT = 1e-300
@@ -62,19 +65,26 @@ class RankCalibration:
     """Hold how scores become probabilities.
 
     Attributes:
-        slope: what scores are multiplied by.
+        slope: what scores are multiplied by where their entropy is MIDDLE_ENTROPY.
+        tilt: by how much the logarithm of that grows with the entropy, up to MOST_ENTROPY.
         new: (2,) the probability that the target is someone new, for a source that had joined, and for others.
         check: how good the order was on the events that this was learned from; None where there were none.
     """
 
     slope: float = 1.0
+    tilt: float = 0.0
     new: tuple[float, float] = (0.0, 0.0)
     check: RankCheck | None = None
 
     def probabilities(self, scores: Vectors) -> Days:
         """Give the probabilities of targets that had joined, supposed that it is one of these, (n,)."""
-        likelihood = np.exp(self.slope * (scores.astype(np.float64) - scores.max()))
+        likelihood = np.exp(self.slope_of(scores) * (scores.astype(np.float64) - scores.max()))
         return likelihood / likelihood.sum()  # type: ignore[no-any-return]
+
+    def slope_of(self, scores: Vectors | Days) -> float:
+        """Give what the scores of all targets of a source, (n,), are multiplied by."""
+        every = scores.astype(np.float64)[None]
+        return float(np.exp(_log_slopes(np.log(self.slope), self.tilt, entropies(every, np.zeros(every.shape))))[0])
 
 
 class Alternatives(NamedTuple):
@@ -118,9 +128,9 @@ def calibrate_ranking(
     scores = np.full(alternatives.target.shape, -np.inf)
     with torch.inference_mode():
         scores[rows, places] = scorer(torch.from_numpy(columns)).numpy()
-    slope = likeliest_slope(scores, np.log(np.maximum(alternatives.weight, SMALLEST_WEIGHT)))
+    slope, tilt = likeliest_slopes(scores, np.log(np.maximum(alternatives.weight, SMALLEST_WEIGHT)))
     check = check_ranking(graph, src, at, alternatives.target, scores, known=float(asked.mean()))
-    return RankCalibration(slope, new, check)
+    return RankCalibration(slope, tilt, new, check)
 
 
 def check_ranking(graph: TemporalGraph, src: Ints, at: Days, target: Ints, scores: Days, *, known: float) -> RankCheck:
@@ -141,22 +151,52 @@ def check_ranking(graph: TemporalGraph, src: Ints, at: Days, target: Ints, score
     return RankCheck(float(src.size), known, float(counts.sum(axis=1).mean() - 1), *hits)
 
 
-def likeliest_slope(scores: Days, log_weight: Days) -> float:
-    """Find the slope at which the targets in column 0 are likeliest among all, (Q, C) scores; -inf where there is none.
+def likeliest_slopes(scores: Days, log_weight: Days) -> tuple[float, float]:
+    """Find the slope and its tilt at which the targets in column 0 are likeliest among all.
 
     Args:
-        scores: (Q, C).
+        scores: (Q, C); -inf where there is no target.
         log_weight: (Q, C) log of how many targets each stands for.
     """
-    from scipy.optimize import minimize_scalar  # here, as answers do without
-    from scipy.special import logsumexp
+    from scipy.optimize import minimize  # here, as answers do without
 
-    def missed(log_slope: float) -> float:
-        logits = np.exp(log_slope) * scores
-        likelihood = logsumexp(logits + log_weight, axis=1) - logits[:, 0]
-        return float(likelihood.sum() + PRIOR_PRECISION / 2 * log_slope**2)
+    entropy, missing = entropies(scores, log_weight), np.isinf(scores)
+    log_weight, scores = np.where(missing, -np.inf, log_weight), np.where(missing, 0.0, scores)
 
-    return float(np.exp(minimize_scalar(missed, bounds=(-LARGEST_LOG, LARGEST_LOG), method="bounded").x))
+    def missed(parameters: Days) -> tuple[float, Days]:
+        slopes = np.exp(_log_slopes(parameters[0], parameters[1], entropy))
+        logits = slopes[:, None] * scores + log_weight
+        total = _log_sums(logits)
+        expected = (np.exp(logits - total[:, None]) * scores).sum(axis=1)
+        by_log_slope = (expected - scores[:, 0]) * slopes
+        by_parameter = np.array([by_log_slope.sum(), by_log_slope @ _beyond_middle(entropy)])
+        likelihood = (total - slopes * scores[:, 0]).sum()
+        return likelihood + PRIOR_PRECISION / 2 * parameters @ parameters, by_parameter + PRIOR_PRECISION * parameters
+
+    bounds = [(-LARGEST_LOG, LARGEST_LOG)] * 2
+    log_slope, tilt = minimize(missed, np.zeros(2), jac=True, method="L-BFGS-B", bounds=bounds).x
+    return float(np.exp(log_slope)), float(tilt)
+
+
+def entropies(scores: Days, log_weight: Days) -> Days:
+    """Give the entropy, in nats, of the softmax of each row of scores, (Q, C): (Q,); arguments as above."""
+    weighted = scores + log_weight
+    total = _log_sums(weighted)[:, None]
+    surprisal = np.where(np.isinf(scores), 0.0, total - scores)
+    return (np.exp(weighted - total) * surprisal).sum(axis=1)  # type: ignore[no-any-return]
+
+
+def _log_slopes(log_slope: float, tilt: float, entropy: Days) -> Days:
+    return np.clip(log_slope + tilt * _beyond_middle(entropy), -LARGEST_LOG, LARGEST_LOG)
+
+
+def _beyond_middle(entropy: Days) -> Days:
+    return np.minimum(entropy, MOST_ENTROPY) - MIDDLE_ENTROPY
+
+
+def _log_sums(logits: Days) -> Days:
+    highest = logits.max(axis=1)
+    return highest + np.log(np.exp(logits - highest[:, None]).sum(axis=1))  # type: ignore[no-any-return]
 
 
 def _fraction_new(new: Flags, joined: Flags, earlier: Flags) -> tuple[float, float]:
