@@ -1,4 +1,4 @@
-"""How settings are chosen, on the latest fifth, and how answers are ranked, with the mean rank of ties."""
+"""How settings are chosen, on the latest fifth; standard errors; and how answers are ranked, with the mean of ties."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tadge.arrays import Days, Flags
+from tadge.arrays import Days, Flags, Ints
 from tadge.errors import InputError
 
 LATEST_FRACTION = 0.2  # of what is learned from: its latest part, on which settings are chosen
+Z_95 = 1.959964  # standard errors to either side of a mean, of a 95% interval
 
 
 def latest_from(count: int) -> int:
@@ -22,6 +23,13 @@ def latest_from(count: int) -> int:
 def smallest_error(predictions: Iterable[Days], target: Days) -> int:
     """Find which prediction of a target, (n,) each, has the smallest mean squared error; the first of equals."""
     return int(np.argmin([np.mean((prediction - target) ** 2) for prediction in predictions]))
+
+
+def standard_error(values: Days, group: Ints) -> float:
+    """Give the standard error of a mean, (n,), where values of one group, (n,), may go together."""
+    _, place = np.unique(group, return_inverse=True)
+    sums = np.bincount(place, values - values.mean())
+    return float(np.sqrt((sums**2).sum() * sums.size / max(sums.size - 1, 1)) / values.size)
 
 
 def mean_ranks(scores: npt.NDArray[Any], counts: Flags | None = None) -> Days:

@@ -14,6 +14,7 @@ from tadge.forecasting import estimator
 from tadge.forecasting.link_scorer import LinkScorer
 from tadge.forecasting.rules import RuleCheck, check_rules, rule_questions
 from tadge.graph.past import past_of
+from tadge.validation import standard_error
 
 BEGIN = 560
 
@@ -118,11 +119,9 @@ def test_figures_are_of_the_scorer_of_the_earlier_events():
 
 def test_chance_is_told_from_a_difference():
     """Where values of a group go together, the interval is that of as many groups."""
-    from tadge.forecasting.rules import _standard_error
-
     rng = np.random.default_rng(0)
     group = np.repeat(np.arange(100), 20)
     together = np.repeat(rng.normal(size=100), 20)
-    assert _standard_error(together, group) == pytest.approx(together[::20].std(ddof=1) / 10, rel=1e-6)
+    assert standard_error(together, group) == pytest.approx(together[::20].std(ddof=1) / 10, rel=1e-6)
     apart = rng.normal(size=2000)
-    assert _standard_error(apart, np.arange(2000)) == pytest.approx(apart.std(ddof=1) / np.sqrt(2000), rel=1e-6)
+    assert standard_error(apart, np.arange(2000)) == pytest.approx(apart.std(ddof=1) / np.sqrt(2000), rel=1e-6)

@@ -13,7 +13,7 @@ from tadge.features.link_columns import NODE_WIDTH, link_columns
 from tadge.features.tables import Scales, Tables
 from tadge.forecasting.curves import Curves
 from tadge.forecasting.hazard_network import HazardNetwork
-from tadge.forecasting.learn_curves import CurveModels, bands_of, kinds_of_rows, source_columns
+from tadge.forecasting.learn_curves import CurveModels, bands_of, kinds_of_rows, source_columns, with_season
 
 PAIRS_AT_ONCE = 1 << 14  # pairs answered for at once: bounds the memory
 ALIGNED_ROWS = 16  # rows are padded to a multiple: BLAS rounds leftover rows differently, so equal pairs could differ
@@ -58,7 +58,8 @@ def pair_curves(
     for cut in cuts(src.size):
         columns = columns_of(tables, src[cut], dst[cut], at[cut], left_out)
         ratio = models.ratio[:, bands][kinds_of_rows(columns)]
-        yield cut, Curves(models.edges, hazards(models.pairs, columns) * ratio)
+        rows = with_season(columns, at[cut], models.edges, models.season)
+        yield cut, Curves(models.edges, hazards(models.pairs, rows) * ratio)
 
 
 def act_curves(models: CurveModels, tables: Tables, src: Ints, at: Days) -> Iterator[tuple[slice, Curves, Curves]]:
@@ -68,5 +69,5 @@ def act_curves(models: CurveModels, tables: Tables, src: Ints, at: Days) -> Iter
     for cut in cuts(src.size):
         columns = source_columns(tables, np.maximum(src[cut], 0), at[cut], torch.get_num_threads())
         columns[src[cut] == UNKNOWN] = nothing
-        both = hazards(models.acts, columns)
+        both = hazards(models.acts, with_season(columns, at[cut], models.edges, models.season))
         yield cut, Curves(models.edges, both[:, :width]), Curves(models.edges, both[:, width:])

@@ -20,10 +20,15 @@ class HazardNetwork(nn.Module):
         hidden: width of the two hidden layers.
         outputs: number of bins.
         rates: pairs of columns, a count and a time on log scales, whose difference is one more: events per time.
+        offsets: number of further columns, behind the others, that are added to the log hazards; several times where
+            there are as many bins.
     """
 
-    def __init__(self, width: int, hidden: int, outputs: int, rates: Sequence[tuple[int, int]]) -> None:
+    def __init__(
+        self, width: int, hidden: int, outputs: int, rates: Sequence[tuple[int, int]], offsets: int = 0
+    ) -> None:
         super().__init__()
+        self.width, self.times_offsets = width, outputs // offsets if offsets else 0
         self.counts, self.times = [count for count, _ in rates], [time for _, time in rates]
         width += len(rates)
         self.normalise = Standardise(width)
@@ -35,17 +40,23 @@ class HazardNetwork(nn.Module):
 
     @torch.no_grad()
     def begin(self, columns: Tensor, observed: Tensor, exposed: Tensor) -> None:
-        """Start from the hazard of all: what was observed, (K,), to how much was exposed, (K,)."""
+        """Start from the hazard of all: what was observed, (n, K), to how much was exposed, (n, K)."""
         self.normalise.learn(self._with_rates(columns))
-        self.shape.bias.copy_(torch.log((observed + 0.5 / observed.numel()) / (exposed + 1.0)))
+        looked_at = (exposed * torch.exp(self._offsets(columns))).sum(dim=0)
+        self.shape.bias.copy_(torch.log((observed.sum(dim=0) + 0.5 / observed.shape[1]) / (looked_at + 1.0)))
 
     def forward(self, columns: Tensor) -> Tensor:
         """Give log hazards, (n, F) to (n, K)."""
         hidden = self.layers(self.normalise(self._with_rates(columns)))
-        return (self.level(hidden) + self.shape(hidden)).clamp(max=LARGEST)  # type: ignore[no-any-return]
+        return (self.level(hidden) + self.shape(hidden) + self._offsets(columns)).clamp(max=LARGEST)  # type: ignore[no-any-return]
 
     def _with_rates(self, columns: Tensor) -> Tensor:
-        return torch.cat([columns, columns[:, self.counts] - columns[:, self.times]], dim=1)
+        return torch.cat([columns[:, : self.width], columns[:, self.counts] - columns[:, self.times]], dim=1)
+
+    def _offsets(self, columns: Tensor) -> Tensor:
+        if not self.times_offsets:
+            return torch.zeros(1)
+        return columns[:, self.width :].repeat(1, self.times_offsets)
 
 
 def survival_loss(log_hazard: Tensor, exposed: Tensor, observed: Tensor) -> Tensor:

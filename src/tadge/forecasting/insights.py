@@ -10,16 +10,17 @@ import torch
 from tadge.arrays import Days, Ints, Vectors
 from tadge.config import FALSE_DISCOVERIES
 from tadge.errors import InputError
+from tadge.features.link_columns import LINK_WIDTH
 from tadge.features.tables import tables_of
 from tadge.forecasting.ask_curves import aligned, columns_of, cuts, hazards
 from tadge.forecasting.attribution import Typical, attribute, column_groups, typical_questions
 from tadge.forecasting.changes import Changes, Periods, changed_paces, drift_of, new_nodes, new_pairs, silent_pairs
 from tadge.forecasting.curves import Curves
-from tadge.forecasting.learn_curves import bands_of, kinds_of_rows
+from tadge.forecasting.learn_curves import bands_of, kinds_of_rows, with_season
 from tadge.forecasting.link_scorer import LinkScorer
 from tadge.forecasting.overdue import open_pairs
 from tadge.forecasting.rank_calibration import RankCalibration
-from tadge.forecasting.reasons import PairFacts
+from tadge.forecasting.reasons import HOURS_OF_WEEK, PairFacts
 from tadge.forecasting.timed_answers import TimedAnswers, ids_asked
 from tadge.forecasting.waits import next_links, targets_of
 from tadge.graph.graph import TemporalGraph
@@ -72,6 +73,9 @@ class Insights(TimedAnswers):
         names = ids_asked(graph, sources, src), ids_asked(graph, targets, dst)
         groups = column_groups(graph.directed)
         columns = columns_of(tables_of(graph, self.scales_), sources, targets, moments, self._left_out())
+        columns = self._with_season(columns, moments)
+        if columns.shape[1] > LINK_WIDTH:
+            groups[HOURS_OF_WEEK] = np.arange(LINK_WIDTH, columns.shape[1])
         typical = {now: self._typical(graph, now) for now in np.unique(moments).tolist()}
         labels, places = list(groups), list(groups.values())
         table: dict[str, list[Any]] = {"cause": [], "reason": []}
@@ -158,7 +162,11 @@ class Insights(TimedAnswers):
         """Give the columns of typical questions, (B, F), and how much each counts, (B,)."""
         typical: Typical = typical_questions(graph, at, check_seed(self.seed))
         tables = tables_of(graph, self.scales_)
-        return columns_of(tables, typical.src, typical.dst, typical.at, self._left_out()), typical.weight
+        columns = columns_of(tables, typical.src, typical.dst, typical.at, self._left_out())
+        return self._with_season(columns, typical.at), typical.weight
+
+    def _with_season(self, columns: Vectors, at: Days) -> Vectors:
+        return with_season(columns, at, self.curves_.edges, self.curves_.season)
 
     def _parts_of_probability(
         self, row: Vectors, typical: Vectors, weight: Days, groups: list[Ints], horizon: Days
@@ -186,7 +194,9 @@ class Insights(TimedAnswers):
         slope = self.ranking_.slope_of(self._scores_of_rows(every))
         typical = every[np.unique(np.linspace(0, targets.size - 1, TYPICAL_OTHERS).astype(np.int64))]
         weight = np.full(len(typical), 1 / len(typical))
-        return slope * attribute(self._scores_of_rows, row, typical, weight, groups)
+        known = [group for group in groups if group[0] < LINK_WIDTH]  # the hour is the same for all targets
+        parts = attribute(self._scores_of_rows, row[:LINK_WIDTH], typical, weight, known)
+        return slope * np.append(parts, np.zeros(len(groups) - len(known)))
 
     @torch.inference_mode()
     def _scores_of_rows(self, rows: Vectors) -> Days:

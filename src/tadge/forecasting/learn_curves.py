@@ -8,7 +8,7 @@ early moments have seen, follows what happened lately too.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ from tadge.arrays import Days, Ints, Report, Vectors
 from tadge.config import ForecastConfig
 from tadge.features.columns import LINK_COLUMNS, NODE, columns_left_out
 from tadge.features.link_columns import LINK_WIDTH, NODE_WIDTH, UNBORN, link_columns
+from tadge.features.season import Season
 from tadge.features.tables import Scales, Tables, tables_of
 from tadge.forecasting.curves import bin_of, bins_of, exposure
 from tadge.forecasting.hazard_network import HazardNetwork, survival_loss
@@ -27,6 +28,7 @@ from tadge.forecasting.waits import candidates_of, draw_moments, draw_waits, fin
 from tadge.graph.graph import TemporalGraph
 from tadge.graph.past import ANSWER, FIRST_CONTACT, NUM_KINDS, REPEAT, UNSEEN, past_of
 from tadge.seeding import seeded, stream
+from tadge.validation import Z_95, standard_error
 
 BACK = LINK_COLUMNS.index("dst to src")
 AGE = LINK_COLUMNS.index("src: age")
@@ -43,6 +45,8 @@ NUM_BANDS = 4  # parts of a curve that are calibrated apart: within an hour, a d
 PRIOR_EVENTS = 30.0  # so many events, as expected, are added to those observed
 STRENGTH = 0.5  # of a correction: the other half of what is seen late in the past is gone by the time of a question
 CALIBRATION_MOMENTS = 6_000
+CHOICE_STEPS = 250  # of the networks that tell whether hours of the week help
+CLEARLY = 0.01  # nats a wait by which they must, at least
 
 
 class Rows(NamedTuple):
@@ -63,6 +67,7 @@ class CurveModels:
         acts: the network that gives those of sources: (2K,) until they act, and until they act on someone new.
         ratio: (NUM_KINDS, NUM_BANDS) by which hazards of pairs are multiplied, by the kind of edge.
         usual: the median surprise of events that were learned from.
+        season: the hours of the week that both networks know of; None where they do not help.
     """
 
     edges: Days
@@ -70,6 +75,7 @@ class CurveModels:
     acts: HazardNetwork
     ratio: Days
     usual: float = 0.0
+    season: Season | None = None
 
 
 def learn_curves(
@@ -81,13 +87,41 @@ def learn_curves(
     report: Report,
 ) -> CurveModels:
     """Learn all curves, and calibrate those of pairs on what came after the early events, by a model of these."""
-    edges, ratio = bins_of(graph), np.ones((NUM_KINDS, NUM_BANDS))
+    edges, ratio, season = bins_of(graph), np.ones((NUM_KINDS, NUM_BANDS)), None
     with one_thread():
         if early is not None:
-            known = learn_pairs(early, scales, edges, config, seed, half_of(report, 0))
-            ratio = calibrate(known, graph, scales, edges, config, seed, float(graph.time[early.num_events]))
-        pairs = learn_pairs(graph, scales, edges, config, seed, half_of(report, 1))
-        return CurveModels(edges, pairs, learn_acts(graph, scales, edges, config, seed), ratio)
+            season = chosen_season(graph, early, scales, edges, config, seed)
+            known = learn_pairs(early, scales, edges, config, seed, half_of(report, 0), season)
+            begin = float(graph.time[early.num_events])
+            ratio = calibrate(known, graph, scales, edges, config, seed, begin, season)
+        season = None if season is None else Season.of(graph, config.recency)
+        pairs = learn_pairs(graph, scales, edges, config, seed, half_of(report, 1), season)
+        acts = learn_acts(graph, scales, edges, config, seed, season)
+        return CurveModels(edges, pairs, acts, ratio, season=season)
+
+
+def chosen_season(
+    graph: TemporalGraph, early: TemporalGraph, scales: Scales, edges: Days, config: ForecastConfig, seed: int
+) -> Season | None:
+    """Find the hours of the week of the early events, where they help to tell when sources act later; else None.
+
+    They help where the log-likelihood of a wait after the early events is clearly higher, with its whole 95% interval,
+    by sources. Curves of sources decide for those of pairs too: they are learned in a fraction of the time.
+    """
+    season = Season.of(early, config.recency)
+    if season is None:
+        return None
+    few = replace(config, steps=min(config.steps, CHOICE_STEPS))
+    rng, begin = np.random.default_rng(int(stream(seed, "season"))), float(graph.time[early.num_events])
+    src, at = draw_moments(graph, rng, CALIBRATION_MOMENTS, begin, float(graph.time[-1]))
+    likelihood = []
+    for known in (None, season):
+        network = learn_acts(early, scales, edges, few, seed, known)
+        rows = act_rows(graph, scales, edges, src, at, config, known)
+        with torch.inference_mode():
+            likelihood.append(-survival_loss(network(rows.columns), rows.exposed, rows.observed).double().numpy())
+    better = likelihood[1] - likelihood[0]
+    return season if better.mean() - Z_95 * standard_error(better, src) > CLEARLY else None
 
 
 def half_of(report: Report, half: int) -> Report:
@@ -96,7 +130,13 @@ def half_of(report: Report, half: int) -> Report:
 
 
 def learn_pairs(
-    graph: TemporalGraph, scales: Scales, edges: Days, config: ForecastConfig, seed: int, report: Report
+    graph: TemporalGraph,
+    scales: Scales,
+    edges: Days,
+    config: ForecastConfig,
+    seed: int,
+    report: Report,
+    season: Season | None = None,
 ) -> HazardNetwork:
     """Learn how long it takes from any moment until a source links to a target."""
     tables, rng = tables_of(graph, scales), np.random.default_rng(int(stream(seed, "moments")))
@@ -108,26 +148,50 @@ def learn_pairs(
         waits = draw_waits(graph, *_moments(graph, rng, count, config), stream(seed, f"targets {drawn}"))
         columns = link_columns(tables, waits.src, waits.dst, waits.at, left_out=left_out)
         parts = _parts(graph, edges, waits.at, waits.wait, waits.weight, config)
-        return Rows(torch.from_numpy(columns), *parts)
+        return Rows(torch.from_numpy(with_season(columns, waits.at, edges, season)), *parts)
 
-    network = seeded(lambda: pair_network(config.hidden, edges.size), seed, "pair curves")
+    network = seeded(lambda: pair_network(config.hidden, edges.size, season is not None), seed, "pair curves")
     return _learn(network, batch, config, graph.num_events, config.batch_events, report)
 
 
-def learn_acts(graph: TemporalGraph, scales: Scales, edges: Days, config: ForecastConfig, seed: int) -> HazardNetwork:
+def learn_acts(
+    graph: TemporalGraph,
+    scales: Scales,
+    edges: Days,
+    config: ForecastConfig,
+    seed: int,
+    season: Season | None = None,
+) -> HazardNetwork:
     """Learn how long it takes from any moment until a source acts, and until it acts on someone new."""
-    tables, rng = tables_of(graph, scales), np.random.default_rng(int(stream(seed, "moments of sources")))
-    outgoing, seen = past_of(graph).outgoing, candidates_of(graph).first
+    rng = np.random.default_rng(int(stream(seed, "moments of sources")))
 
     def batch(count: int) -> Rows:
-        src, at = _moments(graph, rng, count, config)
-        waits = (times - at for times in find_next_acts(outgoing, seen, src, at))
-        parts = [_parts(graph, edges, at, wait, np.ones(src.size), config) for wait in waits]
-        exposed, observed = (torch.cat(sides, dim=1) for sides in zip(*parts, strict=True))
-        return Rows(torch.from_numpy(source_columns(tables, src, at)), exposed, observed)
+        return act_rows(graph, scales, edges, *_moments(graph, rng, count, config), config, season)
 
-    network = seeded(lambda: act_network(config.hidden, edges.size), seed, "act curves")
+    network = seeded(lambda: act_network(config.hidden, edges.size, season is not None), seed, "act curves")
     return _learn(network, batch, config, graph.num_events, SOURCES_PER_EVENT * config.batch_events, _silent)
+
+
+def act_rows(
+    graph: TemporalGraph,
+    scales: Scales,
+    edges: Days,
+    src: Ints,
+    at: Days,
+    config: ForecastConfig,
+    season: Season | None,
+) -> Rows:
+    """Tell how long it took from moments, (n,), until sources acted, (n,), and until they acted on someone new."""
+    waits = (times - at for times in find_next_acts(past_of(graph).outgoing, candidates_of(graph).first, src, at))
+    parts = [_parts(graph, edges, at, wait, np.ones(src.size), config) for wait in waits]
+    exposed, observed = (torch.cat(sides, dim=1) for sides in zip(*parts, strict=True))
+    columns = with_season(source_columns(tables_of(graph, scales), src, at), at, edges, season)
+    return Rows(torch.from_numpy(columns), exposed, observed)
+
+
+def with_season(columns: Vectors, at: Days, edges: Days, season: Season | None) -> Vectors:
+    """Put the columns of a season behind those of questions, (n, F), as of moments, (n,)."""
+    return columns if season is None else np.concatenate([columns, season.columns(at, edges)], axis=1)
 
 
 def source_columns(tables: Tables, src: Ints, at: Days, threads: int = 1) -> Vectors:
@@ -136,14 +200,14 @@ def source_columns(tables: Tables, src: Ints, at: Days, threads: int = 1) -> Vec
     return np.ascontiguousarray(link_columns(tables, src, first, at, threads)[:, :NODE_WIDTH])
 
 
-def pair_network(hidden: int, bins: int) -> HazardNetwork:
-    """Make the network that gives curves of pairs, from LINK_COLUMNS."""
-    return HazardNetwork(LINK_WIDTH, hidden, bins, PAIR_RATES)
+def pair_network(hidden: int, bins: int, seasonal: bool) -> HazardNetwork:
+    """Make the network that gives curves of pairs, from LINK_COLUMNS, with or without those of a season."""
+    return HazardNetwork(LINK_WIDTH + seasonal, hidden, bins, PAIR_RATES, bins * seasonal)
 
 
-def act_network(hidden: int, bins: int) -> HazardNetwork:
-    """Make the network that gives curves of sources, from NODE_COLUMNS: until they act, and on someone new."""
-    return HazardNetwork(NODE_WIDTH, hidden, 2 * bins, SOURCE_RATES)
+def act_network(hidden: int, bins: int, seasonal: bool) -> HazardNetwork:
+    """Make the network that gives curves of sources, from NODE_COLUMNS alike: until they act, and on someone new."""
+    return HazardNetwork(NODE_WIDTH + seasonal, hidden, 2 * bins, SOURCE_RATES, bins * seasonal)
 
 
 def _silent(done: int, total: int) -> None:
@@ -178,8 +242,8 @@ def _learn(
     report: Report,
 ) -> HazardNetwork:
     rows = [batch(4 * count) for _ in range(FIRST_BATCHES)]
-    exposed, observed = (sum(part.sum(dim=0) for part in parts) for parts in list(zip(*rows, strict=True))[1:])
-    network.begin(torch.cat([each.columns for each in rows]), observed, exposed)
+    columns, exposed, observed = (torch.cat(parts) for parts in zip(*rows, strict=True))
+    network.begin(columns, observed, exposed)
     for _ in adamw_steps(network, config, enough_steps(config, num_events), report):
         columns, exposed, observed = batch(count)
         loss = survival_loss(network(columns), exposed, observed).sum() / count
@@ -210,6 +274,7 @@ def calibrate(
     config: ForecastConfig,
     seed: int,
     begin: float,
+    season: Season | None = None,
 ) -> Days:
     """Compare hazards with what was observed from `begin` on: (NUM_KINDS, NUM_BANDS) factors for them.
 
@@ -225,15 +290,16 @@ def calibrate(
         left_out=columns_left_out(config.without, LINK_COLUMNS),
     )
     with torch.inference_mode():
-        hazard = torch.exp(network(torch.from_numpy(columns))).double().numpy()
+        rows = torch.from_numpy(with_season(columns, waits.at, edges, season))
+        hazard = torch.exp(network(rows)).double().numpy()
     exposed, observed = (
         part.double().numpy() for part in _parts(graph, edges, waits.at, waits.wait, waits.weight, config)
     )
     kinds, bands, ratio = kinds_of_rows(columns), bands_of(edges, scales), np.ones((NUM_KINDS, NUM_BANDS))
     for kind in range(NUM_KINDS):
-        rows, before = kinds == kind, 1.0
-        expected = (hazard[rows] * exposed[rows]).sum(axis=0)
-        came = observed[rows].sum(axis=0)
+        chosen, before = kinds == kind, 1.0
+        expected = (hazard[chosen] * exposed[chosen]).sum(axis=0)
+        came = observed[chosen].sum(axis=0)
         for band in range(NUM_BANDS):
             here = bands == band
             before = (came[here].sum() + PRIOR_EVENTS * before) / (expected[here].sum() + PRIOR_EVENTS)

@@ -15,6 +15,7 @@ from tadge.config import ForecastConfig
 from tadge.errors import InputError
 from tadge.features.columns import NUM_SCALES
 from tadge.features.link_columns import LINK_WIDTH
+from tadge.features.season import HOURS_A_WEEK, Season
 from tadge.features.tables import Scales
 from tadge.forecasting.curves import NUM_BINS
 from tadge.forecasting.learn_curves import NUM_BANDS, CurveModels, act_network, pair_network
@@ -55,6 +56,8 @@ def to_tensors(learned: Learned) -> dict[str, Tensor]:
         "ratio": torch.from_numpy(curves.ratio),
         "usual": torch.tensor([curves.usual], dtype=torch.float64),
     }
+    if curves.season is not None:
+        tensors["season"] = torch.from_numpy(curves.season.rate)
     if ranking.check is not None:
         tensors["rank_check"] = torch.tensor(ranking.check, dtype=torch.float64)
     for name, network in (("links", learned.links), ("pairs", curves.pairs), ("acts", curves.acts)):
@@ -92,6 +95,7 @@ def from_tensors(tensors: dict[str, Tensor], checks: Sequence[Any], config: Fore
     slope, tilt, joined, unseen = check_tensor(tensors["ranking"], (4,), "ranking", torch.float64).tolist()
     if not (slope > 0 and 0.0 <= joined <= 1.0 and 0.0 <= unseen <= 1.0):
         raise ValueError("ranking: not a calibration")
+    season = Season(_positive(tensors, "season", (HOURS_A_WEEK,)).numpy()) if "season" in tensors else None
     (usual,) = check_tensor(tensors["usual"], (1,), "usual", torch.float64).tolist()
     return Learned(
         Scales(log_unit_days, tuple(decay_days)),
@@ -99,10 +103,11 @@ def from_tensors(tensors: dict[str, Tensor], checks: Sequence[Any], config: Fore
         RankCalibration(slope, tilt, (joined, unseen), _rank_check(tensors.get("rank_check"))),
         CurveModels(
             edges,
-            network(lambda: pair_network(config.hidden, NUM_BINS), "pairs"),
-            network(lambda: act_network(config.hidden, NUM_BINS), "acts"),
+            network(lambda: pair_network(config.hidden, NUM_BINS, season is not None), "pairs"),
+            network(lambda: act_network(config.hidden, NUM_BINS, season is not None), "acts"),
             ratio,
             usual,
+            season,
         ),
         checked("toe_mean", lambda parts: Trees(**parts).checked()),
         checked("toe_median", lambda parts: Trees(**parts).checked()),

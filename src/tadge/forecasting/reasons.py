@@ -6,12 +6,13 @@ import numpy as np
 
 from tadge.arrays import Ints, Vectors
 from tadge.features.columns import PAIR
-from tadge.features.link_columns import LATEST_EVENTS, NODE_WIDTH
+from tadge.features.link_columns import LATEST_EVENTS, LINK_WIDTH, NODE_WIDTH
 from tadge.forecasting.ask_curves import UNKNOWN
 from tadge.graph.graph import TemporalGraph
 from tadge.graph.past import EventLists, end_of, past_of
-from tadge.units import span_text
+from tadge.units import date_text, span_text
 
+HOURS_OF_WEEK = "hours of the week"  # the group of columns of a season, which stand behind LINK_COLUMNS
 LATEST_LINKS = 10  # of a source that are counted
 NAMED = 3  # of those in common
 VERBS = {"acts of": "{}linked to others", "links to": "was {}linked to", "links of": "{}had links"}
@@ -45,9 +46,15 @@ class PairFacts:
             return self._back()
         if group == "others in common":
             return self._in_common(row)
+        if group == HOURS_OF_WEEK:
+            return self._hour(float(np.exp(row[LINK_WIDTH])))
         role, _, end = group.rpartition(" ")
         node, name = (self.src, self.src_name) if end == "src" else (self.dst, self.dst_name)
         return self._activity(self.past.incoming if role == "links to" else self.past.outgoing, node, name, VERBS[role])
+
+    def _hour(self, rate: float) -> str:
+        now = date_text(self.at, self.graph.clock)
+        return f"asked as of {now} UTC: at that hour and weekday {rate:.2g} times as much happens as in the mean"
 
     # -- the pair -----------------------------------------------------------------------------------------------------
 

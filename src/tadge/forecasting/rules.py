@@ -26,7 +26,7 @@ from tadge.forecasting.waits import candidates_of
 from tadge.graph.graph import TemporalGraph
 from tadge.graph.past import ANSWER, FIRST_CONTACT, REPEAT, EventLists, PairLists, Past, end_of, pair_end, past_of
 from tadge.seeding import draw, stream, unit, walk_key
-from tadge.validation import mean_ranks
+from tadge.validation import Z_95, mean_ranks, standard_error
 
 EVERY_KIND = -1
 KIND_NAMES = {EVERY_KIND: "all", REPEAT: "repeat", ANSWER: "answer", FIRST_CONTACT: "first contact"}
@@ -35,7 +35,6 @@ RANDOM_OTHERS, FORMER_OTHERS = 50, 20
 FEWEST_QUESTIONS = 200  # of which one can say that a rule is better
 LATEST_LINKS = 128  # to a source that are looked through for those who wait
 CLEARLY = 0.01  # by which a rule's MRR is above the scorer's, at least
-Z_95 = 1.959964
 
 Rule = Callable[[Vectors], Days]
 
@@ -189,7 +188,7 @@ def _check(
         scored = _reciprocal_ranks(scorer(torch.from_numpy(columns)).numpy(), questions)
     best = max(reciprocal, key=lambda name: float(reciprocal[name].mean()))
     difference = scored - reciprocal[best]
-    half = Z_95 * _standard_error(difference, questions.src)
+    half = Z_95 * standard_error(difference, questions.src)
     middle = float(difference.mean())
     means = float(scored.mean()), best, float(reciprocal[best].mean())
     return RuleCheck(kind, against, difference.size, *means, middle - half, middle + half)
@@ -200,13 +199,6 @@ def _reciprocal_ranks(scores: Vectors | Days, questions: RuleQuestions) -> Days:
     table = np.full(questions.candidate.shape, -np.inf)
     table[questions.candidate >= 0] = scores
     return 1.0 / mean_ranks(table, questions.candidate >= 0)
-
-
-def _standard_error(values: Days, group: Ints) -> float:
-    """Give the standard error of a mean, (n,), where values of one group, (n,), may go together."""
-    _, place = np.unique(group, return_inverse=True)
-    sums = np.bincount(place, values - values.mean())
-    return float(np.sqrt((sums**2).sum() * sums.size / max(sums.size - 1, 1)) / values.size)
 
 
 # -- compiled loops ---------------------------------------------------------------------------------------------------

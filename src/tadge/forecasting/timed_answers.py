@@ -47,6 +47,12 @@ class TimedAnswers(PairEstimator):
         self._graph()
         return float(self.curves_.edges[-1])
 
+    @property
+    def seasonal_(self) -> bool:
+        """Tell whether curves know of the hours of the week: where these helped on the latest fifth of the events."""
+        self._graph()
+        return self.curves_.season is not None
+
     def within(
         self,
         src: NodeIds,
@@ -222,6 +228,13 @@ class TimedAnswers(PairEstimator):
         )
 
     # -- parts of answers ---------------------------------------------------------------------------------------------
+
+    def _graph(self, graph: TemporalGraph | None = None) -> TemporalGraph:
+        found = super()._graph(graph)
+        if self.curves_.season is not None and found.clock != self.graph_.clock:
+            expected = f"the clock {self.graph_.clock!r}, as forecasts know of hours of the week"
+            raise InputError("a graph on another clock", expected=expected, found=repr(found.clock), where="graph")
+        return found
 
     def _curves(self, graph: TemporalGraph, src: Ints, dst: Ints, at: Days) -> Any:
         tables = tables_of(graph, self.scales_)

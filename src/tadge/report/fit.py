@@ -60,6 +60,7 @@ def fit_summary(
         "no_vectors": no_vectors,
         "forecasts": None if forecaster is None else forecaster.about()["forecast"],
         "latest_fifth": None if forecaster is None else _checked(forecaster),
+        "seasonal": None if forecaster is None else forecaster.seasonal_,
     }
 
 
@@ -123,6 +124,8 @@ def how_good(report: dict[str, Any]) -> list[str]:
     unseen = 1 - check["known"]
     if unseen > 0:
         lines[-1] += f" {unseen:.1%} of the late events went to nodes never seen before, and are not counted."
+    if report["seasonal"]:
+        lines.append("  Hours of the week help to tell when: forecasts know of them.")
     if check["rule_first"] > check["first"] or check["rule_ten"] > check["ten"]:
         lines.append("  The rule is better than the model here.")
     return lines
