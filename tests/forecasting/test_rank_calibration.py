@@ -36,7 +36,7 @@ def drawn_by(slopes, scores, rng):
     return drawn
 
 
-@pytest.mark.parametrize(("slope", "tilt"), [(0.4, 0.0), (1.0, 0.6), (2.0, -0.4)])
+@pytest.mark.parametrize(("slope", "tilt"), [(0.4, 0.0), (0.5, 0.6), (0.5, -0.4)])
 def test_a_known_slope_is_found(slope, tilt):
     rng = np.random.default_rng(0)
     scores = rng.normal(0, 1, (6_000, 20)) * rng.uniform(0.5, 5, (6_000, 1))
@@ -65,9 +65,17 @@ def test_the_slope_is_that_of_the_entropy_and_the_order_that_of_the_scores():
     for spread in (0.01, 1.0, 8.0):
         scores = (spread * np.linspace(-2, 1, 9)).astype(np.float32)
         slope = 0.7 * np.exp(0.5 * (min(entropy(softmax(scores.astype(float))), 2.0) - 1.0))
+        slope = min(slope, 1.0)
         assert calibration.slope_of(scores) == pytest.approx(slope)
         np.testing.assert_allclose(calibration.probabilities(scores), softmax(slope * scores.astype(float)), rtol=1e-6)
-    assert RankCalibration(7.0, 2.0).slope_of(np.zeros(99, np.float32)) == pytest.approx(np.exp(2.0))  # no further
+    assert RankCalibration(0.01).slope_of(np.zeros(99, np.float32)) == pytest.approx(np.exp(-2.0))  # no further
+
+
+def test_a_scorer_is_never_made_surer_than_it_is():
+    rng = np.random.default_rng(4)
+    scores = rng.normal(0, 1, (2_000, 20))
+    calibration = RankCalibration(*likeliest_slopes(drawn_by(np.full(2_000, 2.0), scores, rng), np.zeros(scores.shape)))
+    assert [calibration.slope_of(row) for row in scores[:20]] == pytest.approx([1.0] * 20, abs=0.02)
 
 
 def test_what_is_said_of_a_favourite_is_the_law():

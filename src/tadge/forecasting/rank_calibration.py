@@ -2,9 +2,9 @@
 
 Scores tell who is likelier; how much likelier is learned on the latest fifth of events, from a scorer of the others.
 The probability of a target is that of a softmax of slope * score over all that have joined. The slope depends on how
-sure the scores are, by the entropy of their own softmax: a scorer that is sure may be too sure, and one that is not,
-not sure enough. Of one source the order of targets is that of their scores. That the target is someone new has a
-probability of its own.
+sure the scores are, by the entropy of their own softmax: a scorer that is sure is more often too sure. It is never
+above 1: that late events went as the scorer said, and more so, is no reason to be surer of those that come. Of one
+source the order of targets is that of their scores. That the target is someone new has a probability of its own.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ RANDOM_TARGETS = 96  # per event, that stand for all but the target and those me
 PRIOR_PRECISION = 2.0  # of the slope's logarithm, and of its tilt: as much as a few events tell
 MIDDLE_ENTROPY, MOST_ENTROPY = 1.0, 2.0  # of scores, in nats: where the slope is `slope`; beyond it stays the same
 PRIOR_TARGETS = 5.0  # events that what is expected of new targets is worth
-LARGEST_LOG = 2.0  # of the slope, either way
+LARGEST_LOG = 2.0  # of the slope, downwards, and of its tilt
+JUST_BELOW = -1e-3  # 0, from where a search for both begins: there the slope of all is free
 SMALLEST_WEIGHT = 1e-300
 
 
@@ -65,8 +66,8 @@ class RankCalibration:
     """Hold how scores become probabilities.
 
     Attributes:
-        slope: what scores are multiplied by where their entropy is MIDDLE_ENTROPY.
-        tilt: by how much the logarithm of that grows with the entropy, up to MOST_ENTROPY.
+        slope: what scores are multiplied by where their entropy is MIDDLE_ENTROPY; 1 where this is more.
+        tilt: by how much the logarithm of that grows with the entropy, up to MOST_ENTROPY, and up to 0.
         new: (2,) the probability that the target is someone new, for a source that had joined, and for others.
         check: how good the order was on the events that this was learned from; None where there were none.
     """
@@ -164,17 +165,18 @@ def likeliest_slopes(scores: Days, log_weight: Days) -> tuple[float, float]:
     log_weight, scores = np.where(missing, -np.inf, log_weight), np.where(missing, 0.0, scores)
 
     def missed(parameters: Days) -> tuple[float, Days]:
-        slopes = np.exp(_log_slopes(parameters[0], parameters[1], entropy))
+        log_slopes = _log_slopes(parameters[0], parameters[1], entropy)
+        slopes = np.exp(log_slopes)
         logits = slopes[:, None] * scores + log_weight
         total = _log_sums(logits)
         expected = (np.exp(logits - total[:, None]) * scores).sum(axis=1)
-        by_log_slope = (expected - scores[:, 0]) * slopes
+        by_log_slope = (expected - scores[:, 0]) * slopes * ((log_slopes > -LARGEST_LOG) & (log_slopes < 0.0))
         by_parameter = np.array([by_log_slope.sum(), by_log_slope @ _beyond_middle(entropy)])
         likelihood = (total - slopes * scores[:, 0]).sum()
         return likelihood + PRIOR_PRECISION / 2 * parameters @ parameters, by_parameter + PRIOR_PRECISION * parameters
 
     bounds = [(-LARGEST_LOG, LARGEST_LOG)] * 2
-    log_slope, tilt = minimize(missed, np.zeros(2), jac=True, method="L-BFGS-B", bounds=bounds).x
+    log_slope, tilt = minimize(missed, np.full(2, JUST_BELOW), jac=True, method="L-BFGS-B", bounds=bounds).x
     return float(np.exp(log_slope)), float(tilt)
 
 
@@ -187,7 +189,7 @@ def entropies(scores: Days, log_weight: Days) -> Days:
 
 
 def _log_slopes(log_slope: float, tilt: float, entropy: Days) -> Days:
-    return np.clip(log_slope + tilt * _beyond_middle(entropy), -LARGEST_LOG, LARGEST_LOG)
+    return np.clip(log_slope + tilt * _beyond_middle(entropy), -LARGEST_LOG, 0.0)
 
 
 def _beyond_middle(entropy: Days) -> Days:
