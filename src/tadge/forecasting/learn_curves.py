@@ -46,7 +46,7 @@ PRIOR_EVENTS = 30.0  # so many events, as expected, are added to those observed
 STRENGTH = 0.5  # of a correction: the other half of what is seen late in the past is gone by the time of a question
 CALIBRATION_MOMENTS = 6_000
 CHOICE_STEPS = 250  # of the networks that tell whether hours of the week help
-CLEARLY = 0.01  # nats a wait by which they must, at least
+CLEARLY = 0.02  # nats a wait by which they must, at least
 CALIBRATED_AT_ONCE = 1 << 14  # pairs: bounds the memory
 
 
