@@ -275,8 +275,8 @@ def test_known_data_sets_have_their_labels(run, data_dir, monkeypatch, folder):
     from tadge.cli.inputs import data_name, labels_of
 
     graph = tadge.datasets.load("bitcoin-otc", quiet=True)
-    labels = labels_of("bitcoin-otc", None, graph)
+    labels = labels_of(["bitcoin-otc"], None, graph)
     assert labels.classes == ["high", "low", "middle"]
     assert data_name("bitcoin-otc") == "bitcoin-otc"
     assert data_name("some/folder/edges.csv.gz") == "edges"
-    assert labels_of("events.csv", None, graph) is None
+    assert labels_of(["events.csv"], None, graph) is None

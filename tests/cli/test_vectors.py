@@ -54,7 +54,7 @@ def test_similar_for_programs_people_and_files(run, model, folder):
     code, out, err = run("similar", "model", "user500")
     assert (code, out) == (2, "") and "ID: unknown node" in err and "did you mean 'user50'" in err
     code, _, err = run("similar", "model")
-    assert code == 2 and "nobody to ask about; expected ID, or --nodes FILE; found neither" in err
+    assert code == 2 and "who is asked about; expected ID, or --nodes FILE; found neither" in err
 
 
 def test_trajectory_for_programs_people_and_a_drawing(run, model, folder):

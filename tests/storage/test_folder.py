@@ -376,11 +376,11 @@ def test_a_folder_that_cannot_be_written(tmp_path, monkeypatch, number):
         raise OSError(number, os.strerror(number))
 
     write(tmp_path, OLD)
-    before, opened = names(tmp_path), io.open
+    before, opened = names(tmp_path), os.open
     for owner, name, stand_in in (
         (os, "fsync", fail),
         (os, "replace", fail),
-        (io, "open", lambda path, mode, *rest: fail() if "x" in mode else opened(path, mode, *rest)),
+        (os, "open", lambda path, flags, *rest: fail() if flags & os.O_EXCL else opened(path, flags, *rest)),
     ):
         with monkeypatch.context() as patch:
             patch.setattr(owner, name, stand_in)

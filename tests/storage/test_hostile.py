@@ -157,7 +157,10 @@ OF_FORECASTER = [
     *(("scales", put("learned", "scales", place, value)) for place, value in ((0, NAN), (1, 0.0), (2, -1.0), (1, INF))),
     ("edges", swap("learned", "edges")),
     ("ratio", put("learned", "ratio", 0, INF)),
-    *(("ranking", put("learned", "ranking", place, value)) for place, value in ((0, -1.0), (1, 2.0), (0, INF))),
+    *(
+        ("ranking", put("learned", "ranking", place, value))
+        for place, value in ((0, -1.0), (2, 2.0), (0, INF), (1, NAN))
+    ),
     ("usual", put("learned", "usual", 0, NAN)),
     *((name, put("learned", f"{name}.value", 0, INF)) for name in ("toe_mean", "toe_median")),
     ("toe_mean", put("learned", "toe_mean.threshold", 0, NAN)),

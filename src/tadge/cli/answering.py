@@ -110,7 +110,9 @@ def pairs_asked(
     given = source is not None and target is not None
     if given == (pairs is not None) or (source is not None) != (target is not None):
         found = "both" if given else "one id" if source is not None else "neither"
-        raise ConfigError("no pair to ask about", expected="SRC and DST, or --pairs FILE", found=found)
+        raise ConfigError(
+            "it is not clear which pairs are asked about", expected="SRC and DST, or --pairs FILE", found=found
+        )
     if pairs is not None:
         src, dst = read_ids(pairs, ("src", "dst"), graph)
         return src, dst
@@ -123,7 +125,7 @@ def ids_given(graph: TemporalGraph, sources: Sequence[str] | None, nodes: Path |
 
     if bool(sources) == (nodes is not None):
         found = "both" if sources else "neither"
-        raise ConfigError("nobody to ask about", expected=f"{name}, or --nodes FILE", found=found)
+        raise ConfigError("it is not clear who is asked about", expected=f"{name}, or --nodes FILE", found=found)
     ids = read_ids(nodes, ("src",), graph)[0] if nodes is not None else [as_id(graph, one) for one in sources or ()]
     return list(dict.fromkeys(ids))
 

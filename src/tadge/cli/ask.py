@@ -166,6 +166,9 @@ def who_next(
 ) -> None:
     """List whom each SRC is likeliest to link to within so many days, and after how long.
 
+    Waits are those of links that come at all, within half of the history that was learned from; "never" is the
+    probability that this one does not.
+
     Example: tadge next model/ user3 user8 --days 7 -k 5 --new
     """
     with answering(out):
@@ -182,8 +185,10 @@ def who_next(
             Column(f"in {days_text(horizon)}", lambda row: percent_text(row["probability"])),
             Column("median wait", lambda row: wait_text(row["median_wait"])),
             Column("80% of waits", lambda row: range_text(row, 80)),
+            Column("never", lambda row: percent_text(row["never"])),
         ]
-        give(table, columns, f"Who is next, {as_of(graph, **moment)}", out, as_json)
+        title = f"Who is next, {as_of(graph, **moment)}; never: not in {wait_text(forecaster.horizon_)}"
+        give(table, columns, title, out, as_json)
 
 
 @command()

@@ -141,7 +141,7 @@ class Forecaster(Insights):
         below = [check.sentence() for check in self.checks_ if check.is_below]
         if below:
             words = "on the latest fifth of the events a simple rule has a higher MRR than a model of those before"
-            warnings.warn(f"{words}: {'; '.join(below)}; see validation_", TadgeWarning, stacklevel=3)
+            warnings.warn(f"{words}: {'; '.join(below)}", TadgeWarning, stacklevel=3)
 
     @property
     def validation_(self) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tadge.arrays import Days, Flags, Ints
-from tadge.config import LEAST, LEVEL, TOP, ForecastConfig
+from tadge.config import AHEAD, LEAST, LEVEL, TOP, ForecastConfig
 from tadge.errors import InputError, TadgeWarning
 from tadge.estimators import PairEstimator
 from tadge.features.columns import LINK_COLUMNS, columns_left_out
@@ -117,7 +117,7 @@ class TimedAnswers(PairEstimator):
         self,
         src: NodeIds,
         k: int = TOP.default,
-        days: float = 7.0,
+        days: float | None = None,
         at: Moment | None = None,
         *,
         before: Moment | None = None,
@@ -132,14 +132,15 @@ class TimedAnswers(PairEstimator):
         Args:
             src: ids, or None for all that had acted.
             k: how many targets of each.
-            days: the horizon.
+            days: the horizon; by default a week, or `horizon_` where that is less.
             at: as in `within`, one moment.
             before: as in `within`.
             new: add a row without a target (None, which pandas may show as NaN): the probability of a link to someone
                 who had not joined.
             graph: as in `within`.
         """
-        graph, horizon = self._graph(graph), self._one_horizon(days)
+        graph = self._graph(graph)
+        horizon = self._one_horizon(min(AHEAD.default, self.horizon_) if days is None else days)
         moment = float(moments_of(graph, at, 1, before)[0])
         self._warn_stale(graph, moment)
         sources = self._acting(graph, moment) if src is None else self._known_or_warned(graph, src, "src", "source")

@@ -77,7 +77,10 @@ def one_node(graph: TemporalGraph, node: Any, name: str, side: str = "any") -> i
 def check_kind(value: object, kind: type, name: str) -> None:
     """Refuse a value of another type."""
     if not isinstance(value, kind):
-        raise InputError("wrong kind of value", expected=f"a {kind.__name__}", found=repr(value)[:80], where=name)
+        expected, found = f"a {kind.__name__}", repr(value)[:80] if type(value).__module__ == "builtins" else None
+        cure = "make one: tadge.read_events(path), or tadge.from_pandas(table)" if kind is TemporalGraph else None
+        found = found or f"a {type(value).__name__}"
+        raise InputError("wrong kind of value", expected=expected, found=found, cure=cure, where=name)
 
 
 def pairs_of(

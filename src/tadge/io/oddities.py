@@ -45,7 +45,9 @@ def odd_times(graph: TemporalGraph, description: str, assumed: bool, stamps: pl.
             messages.append("the first event lies before the year 1000: a missing time?")
         elif first < UNIX_START and middle - first > FAR_FROM_THE_REST:
             messages.append(f"the first event is at {date_text(first, 'unix')}, far from the rest: a missing time?")
-    if "date" not in description and not SHORT_SPAN <= span <= LONG_SPAN:
+    if span == 0:
+        messages.append("all events are at one instant: nothing can be learned about when links come")
+    elif "date" not in description and not SHORT_SPAN <= span <= LONG_SPAN:
         messages.append(f"all events lie within {span:,.3g} days: is the unit right?")
     if stamps is not None:
         equal = stamps.n_unique() - graph.num_moments

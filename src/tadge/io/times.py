@@ -138,9 +138,9 @@ def _numbers_as_days(days: Days, middle: float, known: str | None, clock: str | 
         return _checked(days, f"Unix time in {known}", "unix", f"Unix time in {known}")
     if known is not None:
         return _checked(days, "numbers", "own", f"numbers in {known}")
-    description = "plain numbers, taken as seconds; if they are not, say unit='days' (--unit days) or the like"
+    description = "plain numbers, taken as seconds; if they are not, say unit='days' or the like"
     if 1800 <= middle <= 2100 and (sample == sample.floor()).all():
-        description = "plain numbers, taken as seconds, though they look like years: say unit='years' (--unit years), "
+        description = "plain numbers, taken as seconds, though they look like years: say unit='years', "
         description += "or name the column 'year'"
     return _checked(days, "numbers", "own", description, assumed=True)
 
