@@ -29,7 +29,7 @@ HOWTO = sorted((DOCS / "howto").glob("*.md"))
 OTHERS = [ROOT / "README.md", *sorted(page for page in DOCS.glob("*.md") if page != TUTORIAL)]
 SURROUNDINGS = {"COLUMNS": "88", "NO_COLOR": "1", "OMP_NUM_THREADS": "1"}
 OPTIONAL = ("duckdb", "faiss")  # shown, not needed: blocks that import them are run where they are installed
-CHANGING = re.compile(r"[\d,.]+ (?:s|MB)\b")  # what a clock or the system says: no two runs agree
+CHANGING = re.compile(r"[\d,.]+ (?:s|MB)\b| \([0-9a-f]{7,}\+?\)")  # what a clock, the system or git says
 EXIT_CODE = re.compile(r"#\s*exit code (\d+)\s*$")
 
 
