@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tadge.cli.frame import names_of, print_json, read_graph
 from tadge.cli.manners import warn
+from tadge.config import AHEAD
 from tadge.errors import ConfigError, InputError, TadgeError, TadgeWarning
 from tadge.io.options import ReadOptions
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from tadge.graph import TemporalGraph
     from tadge.report.answers import Column
 
-WEEK = 7.0
 HORIZONS = 1.0, 7.0, 30.0  # days, of which those are asked about that a model can be trusted for
 ARGUMENTS = {"src": "SRC", "dst": "DST", "nodes": "ID", "graph": "--events"}  # what Python calls src is no flag here
 
@@ -146,7 +146,7 @@ def horizons_asked(forecaster: Forecaster, days: str | None) -> list[float]:
 
 def week_or_less(forecaster: Forecaster, days: float | None) -> float:
     """Give the horizon that was asked for; a week by default, as far as the model can be trusted."""
-    return min(WEEK, forecaster.horizon_) if days is None else days
+    return min(AHEAD.default, forecaster.horizon_) if days is None else days
 
 
 # -- what is answered -------------------------------------------------------------------------------------------------
