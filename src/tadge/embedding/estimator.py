@@ -302,7 +302,11 @@ class TADGE(VectorAnswers):
         return json.loads(json.dumps(about))  # type: ignore[no-any-return]
 
     def _about_run(self, graph: TemporalGraph, walks: Walks | None) -> dict[str, Any]:
-        given = None if walks is None else blake2b(walks.nodes.tobytes() + walks.tov.tobytes(), digest_size=12)
+        given = (
+            None
+            if walks is None
+            else blake2b(walks.nodes.tobytes() + walks.tov.tobytes() + walks.toe.tobytes(), digest_size=12)
+        )
         return self.about() | {"graph": graph.fingerprint, "given walks": given and given.hexdigest()}
 
     def __getstate__(self) -> dict[str, Any]:

@@ -44,6 +44,7 @@ class Walks:
         starts_used: starts tried up to and including that of the last walk, or all there were.
         complete: as many walks as were asked for.
         note: a sentence about the count; empty where there is nothing to say.
+        given_toe: (W, L) float64 days, ToEs to take instead of the days since the previous node; None: none.
     """
 
     nodes: Nodes
@@ -56,19 +57,21 @@ class Walks:
     starts_used: int
     complete: bool
     note: str = ""
+    given_toe: Days | None = None
 
     def __len__(self) -> int:
         return int(self.lengths.size)
 
     @cached_property
     def toe(self) -> Days:
-        """Give the days since the previous node, (W, L) float64; NaN at the first node and at the end."""
-        return np.diff(self.tov, axis=1, prepend=np.nan)
+        """Give the days since the previous node, or those given, (W, L) float64; NaN at the first and at the end."""
+        return np.diff(self.tov, axis=1, prepend=np.nan) if self.given_toe is None else self.given_toe
 
     def take(self, rows: Ints) -> Walks:
         """Keep some of the walks, by their indices."""
         arrays = {name: getattr(self, name)[rows] for name in ("nodes", "tov", "events", "lengths", "starts")}
-        return replace(self, **arrays)
+        given = None if self.given_toe is None else self.given_toe[rows]
+        return replace(self, **arrays, given_toe=given)
 
     def __repr__(self) -> str:
         length = f", {self.lengths.mean():.2f} nodes on average" if len(self) else ""
