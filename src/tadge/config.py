@@ -201,9 +201,19 @@ class NetworkConfig:
     structure: bool = option(True, "whether to learn structure embeddings and add them")
     timed: bool = option(True, "whether the t-LSTM gets the ToEs; without them it is a plain LSTM")
     residual: bool = option(True, "whether blocks have residual connections; the paper's have none")
+    encoder: str = option(
+        "time-aware",
+        "time-aware: t-LSTM and Transformer; gat: graph attention within walks instead, the paper's baseline",
+        choices=("time-aware", "gat"),
+    )
 
     def __post_init__(self) -> None:
         check_options(self)
+        if self.encoder == "gat" and self.queries != "next":
+            expected, cure = "next where the encoder is gat", "rows of a gat see the whole walk: set queries to next"
+            raise ConfigError(
+                "no such variant", expected=expected, found=repr(self.queries), cure=cure, where="queries"
+            )
 
 
 @dataclass(frozen=True)

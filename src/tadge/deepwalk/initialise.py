@@ -7,6 +7,7 @@ self-links are left out.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
@@ -31,7 +32,33 @@ WALKS_PER_BLOCK, DRAWS_PER_BLOCK = 1_024, 100_000  # walks, and draws of LINE, b
 _DIM = next(field for field in options(NetworkConfig) if field.name == "dim")
 
 
-def initial_vectors(graph: TemporalGraph, method: str, dim: int, seed: int, report: Report | None = None) -> Vectors:
+@dataclass(frozen=True)
+class SkipGramPlan:
+    """Hold how far skip-gram walks over the static graph, and how far it looks around.
+
+    Attributes:
+        per_node: walks from every node.
+        length: nodes in a walk.
+        window: most steps between the ends of a pair.
+    """
+
+    per_node: int = WALKS_PER_NODE
+    length: int = LENGTH
+    window: int = WINDOW
+
+
+INITIAL = SkipGramPlan()  # enough to begin with
+DEEPWALK = SkipGramPlan(80, 40, 10)  # DeepWalk's own paper
+
+
+def initial_vectors(
+    graph: TemporalGraph,
+    method: str,
+    dim: int,
+    seed: int,
+    report: Report | None = None,
+    plan: SkipGramPlan = INITIAL,
+) -> Vectors:
     """Give every node of a graph its initial vector, (N, dim); the same seed gives the same vectors.
 
     Args:
@@ -44,6 +71,7 @@ def initial_vectors(graph: TemporalGraph, method: str, dim: int, seed: int, repo
         dim: width of the vectors.
         seed: an integer from 0 up.
         report: called now and then with the work done and the total.
+        plan: how deepwalk and node2vec walk.
     """
     dim, seed = _DIM.check(dim), check_seed(seed)
     tell = report or (lambda done, total: None)
@@ -55,19 +83,21 @@ def initial_vectors(graph: TemporalGraph, method: str, dim: int, seed: int, repo
         return rows
     small, nodes = only_seen(graph), seen_nodes(graph)
     rows = np.empty((graph.num_nodes, dim), np.float32)
-    rows[nodes] = _learned(small, method, dim, seed, tell)
+    rows[nodes] = _learned(small, method, dim, seed, tell, plan)
     others = np.delete(np.arange(graph.num_nodes), nodes)
     rows[others] = _random_rows(graph.num_nodes, method, dim, seed)[nodes.size :]
     return rows
 
 
-def _learned(graph: TemporalGraph, method: str, dim: int, seed: int, tell: Report) -> Vectors:
+def _learned(
+    graph: TemporalGraph, method: str, dim: int, seed: int, tell: Report, plan: SkipGramPlan
+) -> Vectors:
     if method == "random":
         tell(1, 1)
         return _random_rows(graph.num_nodes, method, dim, seed)
     if method == "line":
         return _by_links(graph, dim, seed, tell)
-    return _by_walks(graph, method, dim, seed, tell)
+    return _by_walks(graph, method, dim, seed, tell, plan)
 
 
 def _random_rows(num_nodes: int, method: str, dim: int, seed: int) -> Vectors:
@@ -102,30 +132,34 @@ def _file(method: str) -> Path:
 # -- walks ------------------------------------------------------------------------------------------------------------
 
 
-def _by_walks(graph: TemporalGraph, method: str, dim: int, seed: int, report: Report) -> Vectors:
+def _by_walks(
+    graph: TemporalGraph, method: str, dim: int, seed: int, report: Report, plan: SkipGramPlan
+) -> Vectors:
     """Learn from walks, block by block; only the first round, which says how often nodes are visited, is kept."""
     start, neighbours = static.neighbour_lists(static_links(graph), graph.num_nodes)
     table = start_table(graph.num_nodes, dim, seed, method)
-    total = WALKS_PER_NODE * int(np.count_nonzero(np.diff(start)))
+    total = plan.per_node * int(np.count_nonzero(np.diff(start)))
     report(0, max(total, 1))
     if total:
-        first_round = list(walk_blocks(start, neighbours, method, seed, range(1)))
+        first_round = list(walk_blocks(start, neighbours, method, seed, range(1), plan.length))
         visits = np.zeros(graph.num_nodes, np.int64)
         for _, walks in first_round:
             np.add.at(visits, walks, 1)
         noise = alias_table(visits**NOISE)
         context = np.zeros_like(table)
         key = stream(seed, f"initialise/{method}/negatives")
-        later_rounds = walk_blocks(start, neighbours, method, seed, range(1, WALKS_PER_NODE))
+        later_rounds = walk_blocks(start, neighbours, method, seed, range(1, plan.per_node), plan.length)
         for number, walks in chain(first_round, later_rounds):
-            train_walks(table, context, walks, noise, key, number, total, WINDOW)
+            train_walks(table, context, walks, noise, key, number, total, plan.window)
             report(number + len(walks), total)
     else:
         report(1, 1)
     return table
 
 
-def walk_blocks(start: Ints, neighbours: Nodes, method: str, seed: int, rounds: range) -> Iterator[tuple[int, Nodes]]:
+def walk_blocks(
+    start: Ints, neighbours: Nodes, method: str, seed: int, rounds: range, length: int = LENGTH
+) -> Iterator[tuple[int, Nodes]]:
     """Walk from every node that has a neighbour, once in each round, each round in another order.
 
     Yields:
@@ -138,7 +172,7 @@ def walk_blocks(start: Ints, neighbours: Nodes, method: str, seed: int, rounds: 
         static.shuffle(order, stream(seed, f"initialise/{method}/order {turn}"))
         for at in range(0, nodes.size, WALKS_PER_BLOCK):
             begin, number = order[at : at + WALKS_PER_BLOCK], turn * nodes.size + at
-            walks = np.empty((begin.size, LENGTH), np.int32)
+            walks = np.empty((begin.size, length), np.int32)
             if method == "deepwalk":
                 static.uniform_walks(start, neighbours, begin, key, number, walks)
             else:

@@ -86,17 +86,6 @@ def choose_among_rows(part: Part, rows: Vectors, batch: int = BATCH) -> Choices:
     return Choices(of, to, _adjacent(part, of, to))
 
 
-def mean_rows(part: Part, rows: Vectors) -> Vectors:
-    """Average the rows of each node over the walks of a part, (W, L, D), as (N, D); 0 where it has none."""
-    present = part.walks.nodes >= 0
-    nodes, vectors = part.walks.nodes[present], rows[present]
-    order = np.argsort(nodes, kind="stable")
-    first = np.searchsorted(nodes[order], part.nodes)
-    means = np.zeros((part.graph.num_nodes, rows.shape[-1]), np.float32)
-    means[part.nodes] = np.add.reduceat(vectors[order], first, axis=0) / np.bincount(nodes)[part.nodes, None]
-    return means
-
-
 def _ends(part: Part) -> Ints:
     walk, step = part.steps
     nodes = part.walks.nodes

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from tadge.config import NetworkConfig
 from tadge.network.attention import Block, FeedForward, among_rows, among_walks, within_walks
+from tadge.network.graph_attention import WalkAttention
 from tadge.network.packing import Packing, PrefixTree
 from tadge.network.time_lstm import TimeLSTM
 
@@ -39,6 +40,20 @@ class Network(nn.Module):
     def __init__(self, config: NetworkConfig, max_length: int) -> None:
         super().__init__()
         self.config, self.max_length = config, max_length
+        dim, heads, dropout = config.dim, config.heads, config.dropout
+        if config.encoder == "gat":
+            self.graph_attention = WalkAttention(config)
+        else:
+            self._make_transformer()
+        if config.structure:
+            self.end_row = nn.Parameter(torch.zeros(dim))  # edge formation embedding of the end of a sequence
+            self.structure = Block(dim, heads, dropout)
+        self.fusion = FeedForward(dim, dim, dropout)
+        nn.init.constant_(self.fusion.norm.weight, dim**-0.25)  # products of two results are of order 1 at first
+
+    def _make_transformer(self) -> None:
+        """Make the time-aware Transformer: t-LSTM, encoder and decoder."""
+        config = self.config
         dim, heads, dropout, residual = config.dim, config.heads, config.dropout, config.residual
         self.time_lstm = TimeLSTM(dim)
         self.encoder = nn.ModuleList(Block(dim, heads, dropout, residual=residual) for _ in range(config.blocks))
@@ -48,11 +63,6 @@ class Network(nn.Module):
         for block in (*self.encoder, *self.decoder):
             if block.residual:  # deeper networks start with smaller blocks, so that they learn from the first step
                 nn.init.constant_(block.feed_forward.norm.weight, 1 / config.blocks)
-        if config.structure:
-            self.end_row = nn.Parameter(torch.zeros(dim))  # edge formation embedding of the end of a sequence
-            self.structure = Block(dim, heads, dropout)
-        self.fusion = FeedForward(dim, dim, dropout)
-        nn.init.constant_(self.fusion.norm.weight, dim**-0.25)  # products of two results are of order 1 at first
 
     def forward(self, x: Tensor, toe: Tensor, end: Tensor, packing: Packing, windows: Tensor) -> Embedded:
         """Embed a batch.
@@ -72,7 +82,9 @@ class Network(nn.Module):
         return Embedded(edges, structures.index_select(0, packing.last_rows), nodes)
 
     def edge_formation(self, x: Tensor, toe: Tensor, end: Tensor, packing: Packing | PrefixTree) -> Tensor:
-        """Return the edge formation embedding of every row, (R, D) (Eq. 2 to 23)."""
+        """Return the edge formation embedding of every row, (R, D) (Eq. 2 to 23, or graph attention)."""
+        if self.config.encoder == "gat" and isinstance(packing, Packing):
+            return self.graph_attention(x, packing)  # type: ignore[no-any-return]
         attend = within_walks(packing)
         toe = toe if self.config.timed else torch.zeros_like(toe)
         first: Block = self.encoder[0]  # type: ignore[assignment]

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from tadge.arrays import Days, Ints
+from tadge.arrays import Days, Ints, Vectors
 from tadge.config import WalkConfig
 from tadge.errors import InputError
 from tadge.graph import TemporalGraph
@@ -102,6 +102,17 @@ def walk_parts(graph: TemporalGraph, config: WalkConfig | None = None, seed: int
         remain[given.events[given.events >= 0]] = True
         parts[name] = Part(replace(given, given_toe=_own_toe(graph, given)), without_events(graph, remain)[0])
     return WalkParts(graph, split, parts, seed)
+
+
+def mean_rows(part: Part, rows: Vectors) -> Vectors:
+    """Average the rows of each node over the walks of a part, (W, L, D), as (N, D); 0 where it has none."""
+    present = part.walks.nodes >= 0
+    nodes, vectors = part.walks.nodes[present], rows[present]
+    order = np.argsort(nodes, kind="stable")
+    first = np.searchsorted(nodes[order], part.nodes)
+    means = np.zeros((part.graph.num_nodes, rows.shape[-1]), np.float32)
+    means[part.nodes] = np.add.reduceat(vectors[order], first, axis=0) / np.bincount(nodes)[part.nodes, None]
+    return means
 
 
 def _own_toe(graph: TemporalGraph, walks: Walks) -> Days:
