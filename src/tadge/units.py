@@ -165,3 +165,13 @@ def squash(toe: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 def unsquash(squashed: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Map squashed values, any shape, back to days; what is not in [0, 1) is brought to its edge first."""
     return np.tan(np.clip(squashed, 0.0, np.nextafter(1.0, 0.0)) * (np.pi / 2))
+
+
+def duration_text(seconds: float) -> str:
+    """Write a length of time as people do: 8 s, 3 min, 1 h 20 min."""
+    if seconds < 100:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    if minutes < 100:
+        return f"{minutes} min"
+    return f"{minutes // 60} h {minutes % 60} min" if minutes % 60 else f"{minutes // 60} h"

@@ -5,7 +5,8 @@ import pytest
 import tadge
 from tadge.running.cost import Stage, epochs_in, expected_seconds, make_plan, measured
 from tadge.running.memory import MemoryPlan
-from tadge.running.options import RunConfig, duration_text, seconds_of
+from tadge.running.options import RunConfig, seconds_of
+from tadge.units import duration_text
 
 
 @pytest.mark.parametrize(

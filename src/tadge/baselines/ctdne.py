@@ -30,6 +30,4 @@ class CTDNE(NodeVectors):
 
     def _embed(self, part: Part, name: PartName) -> Vectors:
         seed, walks = self._seed_of(name), part.walks
-        return sequence_vectors(
-            walks.nodes, part.graph.num_nodes, self.dim, seed, window=WINDOW, epochs=self.epochs
-        )
+        return sequence_vectors(walks.nodes, part.graph.num_nodes, self.dim, seed, window=WINDOW, epochs=self.epochs)

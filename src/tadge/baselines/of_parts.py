@@ -28,7 +28,9 @@ DIM = NetworkConfig().dim
 class PartMethod(Protocol):
     """Learns from the part "learn" alone, may choose on the part "choose", and embeds any part."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """Give what its row in a table is called."""
 
     def fit(self, parts: WalkParts) -> Self:
         """Learn."""

@@ -13,7 +13,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from tadge.cli import run, files, synth  # noqa: F401 # isort: skip (commands come with them, in the order of the help)
-from tadge.cli import learn, ask, understand, vectors, score, board  # noqa: F401 # isort: skip
+from tadge.cli import learn, ask, understand, vectors, score, board, reproduce  # noqa: F401 # isort: skip
 from tadge.cli.frame import BAD_INPUT, INTERRUPTED, app
 from tadge.errors import TadgeError, bounded, visible
 

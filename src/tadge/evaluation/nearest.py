@@ -67,23 +67,29 @@ def choose_among_rows(part: Part, rows: Vectors, batch: int = BATCH) -> Choices:
     The walks are taken in order of their beginning, `batch` at a time. A row is never its own choice; the row of a node
     that it shares an edge with is a hit, in whatever walk it stands.
     """
-    walks = part.walks
-    order = np.argsort(walks.tov[:, 0], kind="stable")
-    asking: list[Ints] = []
-    chosen: list[Ints] = []
-    for first in range(0, order.size, batch):
-        taken = order[first : first + batch]
-        present = walks.nodes[taken] >= 0
-        nodes, vectors = walks.nodes[taken][present].astype(np.int64), rows[taken][present]
-        place = np.cumsum(present).reshape(present.shape) - 1
-        inner = present[:, 1:]  # an edge leads into each of these
-        ends = np.concatenate([place[:, :-1][inner], place[:, 1:][inner]])
-        scores = vectors[ends] @ vectors.T
-        scores[np.arange(ends.size), ends] = -np.inf
-        asking.append(nodes[ends])
-        chosen.append(nodes[scores.argmax(axis=1)])
-    of, to = np.concatenate(asking), np.concatenate(chosen)
-    return Choices(of, to, _adjacent(part, of, to))
+    walks, (walk, step) = part.walks, part.steps
+    number = np.empty(len(walks), np.int64)  # of the batch that each walk is in
+    number[np.argsort(walks.tov[:, 0], kind="stable")] = np.arange(len(walks)) // batch
+    chosen = np.empty((2, walk.size), np.int64)
+    for taken in range(int(number.max(initial=-1)) + 1):
+        present = (number == taken)[:, None] & (walks.nodes >= 0)
+        place = np.cumsum(present).reshape(present.shape) - 1  # among the rows of the batch
+        nodes, vectors = walks.nodes[present], rows[present]
+        edges = np.flatnonzero(number[walk] == taken)
+        for end in range(2):
+            asking = place[walk[edges], step[edges] + end]
+            scores = vectors[asking] @ vectors.T
+            scores[np.arange(asking.size), asking] = -np.inf
+            chosen[end, edges] = nodes[scores.argmax(axis=1)]
+    asking = _ends(part)
+    return Choices(asking, chosen.reshape(-1), _adjacent(part, asking, chosen.reshape(-1)))
+
+
+def choose_the_same(part: Part, nodes: Ints) -> Choices:
+    """Let every end choose the first of some nodes that is not itself."""
+    asking = _ends(part)
+    chosen = np.where(asking == nodes[0], nodes[1], nodes[0])
+    return Choices(asking, chosen, _adjacent(part, asking, chosen))
 
 
 def _ends(part: Part) -> Ints:

@@ -19,7 +19,8 @@ from typing import Any
 
 from tadge.config import WalkConfig
 from tadge.running.memory import MemoryPlan
-from tadge.running.options import RunConfig, duration_text
+from tadge.running.options import RunConfig
+from tadge.units import duration_text
 
 COSTS_FILE = "costs.json"
 

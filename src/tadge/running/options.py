@@ -70,13 +70,3 @@ def seconds_of(budget: str) -> float:
         expected, cure = "a length of time like 90s, 10m or 1h30m", "say the unit: s, m or h"
         raise ConfigError("not a length of time", expected=expected, found=repr(budget), cure=cure, where="budget")
     return sum(float(number) * PARTS_OF_TIME[unit] for number, unit in re.findall(r"(\d+(?:\.\d+)?)\s*([smh])", text))
-
-
-def duration_text(seconds: float) -> str:
-    """Write a length of time as people do: 8 s, 3 min, 1 h 20 min."""
-    if seconds < 100:
-        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    if minutes < 100:
-        return f"{minutes} min"
-    return f"{minutes // 60} h {minutes % 60} min" if minutes % 60 else f"{minutes // 60} h"

@@ -28,9 +28,10 @@ from tadge.running.cost import Plan, Stage, make_plan
 from tadge.running.example import EXAMPLE, beside_the_law
 from tadge.running.folder import PAGE_FILE, open_run
 from tadge.running.memory import MemoryPlan, memory_plan
-from tadge.running.options import RunConfig, duration_text
+from tadge.running.options import RunConfig
 from tadge.running.words import first_answers, questions_to_paste, understood
 from tadge.synthetic import Desk, desk
+from tadge.units import duration_text
 
 DEFAULT_RUN = RunConfig()
 LAW = "law"  # in the record: how near forecasts come to a known law

@@ -32,7 +32,8 @@ from tadge.running.folder import (
     RunFolder,
 )
 from tadge.running.forecasts import forecast_all
-from tadge.running.options import RunConfig, duration_text
+from tadge.running.options import RunConfig
+from tadge.units import duration_text
 
 NOT_FREE = ("DeepWalk", "majority", "degree + age")  # these learn vectors, or answer about classes alone
 RULES = tuple(name for name in BASELINES if name not in NOT_FREE)

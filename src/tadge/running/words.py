@@ -16,7 +16,7 @@ from tadge.io.readers import ReadReport
 from tadge.page.parts import UNLIKELY, horizon_text, plural
 from tadge.report.answers import as_polars, id_text, moment_text, percent_text, wait_text
 from tadge.running.forecasts import active_sources
-from tadge.running.options import duration_text
+from tadge.units import duration_text
 
 FIRST_NODES = 5  # of the most active nodes that are told about at once
 
