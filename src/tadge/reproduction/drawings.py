@@ -16,7 +16,7 @@ from tadge.reproduction.tables import INITS, Found
 
 COLOURS = ("#2c5fb3", "#c65a1e", "#2f8a6b", "#8a4fa3", "#b02a2a", "#6b7280", "#b8860b", "#1b2330")
 MARKERS = "osD^vPX*"
-PANEL = (4.4, 3.5)  # inches of one panel
+PANEL = (4.6, 3.4)  # inches of one panel
 STYLE: dict[Any, Any] = {
     "font.size": 9,
     "axes.spines.top": False,
@@ -24,6 +24,7 @@ STYLE: dict[Any, Any] = {
     "axes.grid": True,
     "grid.alpha": 0.3,
 }
+MANY = 5  # lines whose legend stands beside the panel
 FORMATS = ("svg", "png")
 
 CAPTIONS = {
@@ -55,9 +56,11 @@ def drawn(subject: str, found: Found) -> dict[str, bytes] | None:
         panels = [panel for panel in PANELS[subject](found) if panel is not None]
         if not panels:
             return None
-        figure = Figure(figsize=(PANEL[0] * len(panels), PANEL[1]), layout="constrained")
+        across = 2 if len(panels) == 4 else len(panels)
+        down = -(-len(panels) // across)
+        figure = Figure(figsize=(PANEL[0] * across, PANEL[1] * down), layout="constrained")
         for place, draw in enumerate(panels):
-            draw(figure.add_subplot(1, len(panels), place + 1))
+            draw(figure.add_subplot(down, across, place + 1))
         made = {}
         for kind in FORMATS:
             stream = io.BytesIO()
@@ -87,7 +90,8 @@ def _lines(
         if len(ticks):
             axes.set_xticks(ticks)
         if len(present) > 1:
-            axes.legend(fontsize=7, framealpha=0.7)
+            beside = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)} if len(present) > MANY else {}
+            axes.legend(fontsize=8, framealpha=0.7, **beside)
 
     return draw
 

@@ -89,8 +89,9 @@ def _table(grid: Grid) -> Markup:
     return section(grid.name, grid.title, grid.lead, table(grid.headings, rows, numbers=list(numbers)), *notes)
 
 
-def _cell(text: str) -> Markup | str:
-    return element("strong", text.strip("*")) if text.startswith("**") else text
+def _cell(text: str) -> Markup:
+    """Set what stands between pairs of asterisks in bold."""
+    return join(*(element("strong", part) if place % 2 else part for place, part in enumerate(text.split("**"))))
 
 
 def _drawing(subject: str, made: Mapping[str, bytes]) -> Markup:

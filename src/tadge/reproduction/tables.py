@@ -14,7 +14,7 @@ from tadge.reproduction.sizes import Size
 
 RULE_NAMES = {"table3": "the mean ToE", "table4": "the most connected node", "table5": "the commonest class"}
 INITS = {"random": "random", "deepwalk": "DeepWalk", "node2vec": "node2vec", "line": "LINE"}
-DASH = "-"
+DASH, SEPARATOR = "-", " / "
 
 
 @dataclass(frozen=True)
@@ -106,28 +106,23 @@ def _table2(found: Found) -> Grid:
 
 
 def _table3(found: Found) -> Grid:
-    theirs = printed.TOE.get(found.paper_name or "", {})
-    rows = _compared(found, "table3", [(theirs.get, ("toe", "rmse"), True)])
-    days = {row[0]: found.values(_method(row[0], "table3"), "toe", "median error, days") for row in rows}
-    rows = [[*row, _spread(days[row[0]], 2)] for row in rows]
-    headings = ["", "paper: RMSE", "RMSE", "median error, days"]
+    theirs = {name: (value,) for name, value in printed.TOE.get(found.paper_name or "", {}).items()}
+    columns = [_Column("RMSE", (("toe", "rmse"),), theirs, smaller=True)]
+    columns.append(_Column("median error, days", (("toe", "median error, days"),), smaller=True))
     lead = "Error of the squashed ToE, 2 arctan(days) / pi, of the edges of the test walks (Eq. 40); smaller is better."
     note = (
         "A network on walks is shown the ToE that it is then asked for: what is measured is how well it keeps it. The "
         "other vectors know no ToE; an elastic net learns it from the training part's vectors."
     )
+    headings, rows = _compared(found, "table3", columns)
     return Grid("table3", "Table 3. ToE prediction", lead, headings, rows, [note])
 
 
 def _table4(found: Found) -> Grid:
-    theirs = printed.EDGES.get(found.paper_name or "", {})
-    columns: list[_Column] = []
-    for place, kind in enumerate(("micro-f1", "macro-f1")):
-        columns.append((_pick(theirs, place), ("edges among nodes", kind), False))
-    for kind in ("micro-f1", "macro-f1"):
-        columns.append((None, ("edges among rows", kind), False))
-    headings = ["", "paper: Micro-F1", "among nodes: Micro-F1", "paper: Macro-F1", "among nodes: Macro-F1"]
-    headings += ["among rows: Micro-F1", "among rows: Macro-F1"]
+    columns = [
+        _Column("among nodes, Micro / Macro-F1", _f1("edges among nodes"), printed.EDGES.get(found.paper_name or "")),
+        _Column("among rows, Micro / Macro-F1", _f1("edges among rows")),
+    ]
     lead = (
         "Every end of every test edge chooses its other end. Among nodes: the nearest of all test nodes by one vector "
         "each. Among rows: the likeliest row of a batch of test walks, which is what a network on walks puts out."
@@ -136,21 +131,17 @@ def _table4(found: Found) -> Grid:
         "All methods embed the test part. A choice is right where the two nodes share a test edge; Micro is the "
         "fraction of right choices, Macro its mean over asking nodes."
     )
-    rows = _compared(found, "table4", columns)
+    headings, rows = _compared(found, "table4", columns)
     return Grid("table4", "Table 4. Static edge prediction", lead, headings, rows, [note])
 
 
 def _table5(found: Found) -> Grid:
-    theirs = printed.CLASSES.get(found.paper_name or "", {})
-    columns: list[_Column] = []
-    for place, kind in enumerate(("micro-f1", "macro-f1")):
-        columns.append((_pick(theirs, place), ("classes as printed", kind), False))
-    for kind in ("micro-f1", "macro-f1"):
-        columns.append((None, ("classes of other nodes", kind), False))
-    headings = ["", "paper: Micro-F1", "as printed: Micro-F1", "paper: Macro-F1", "as printed: Macro-F1"]
-    headings += ["other nodes: Micro-F1", "other nodes: Macro-F1"]
+    columns = [
+        _Column("as printed, Micro / Macro-F1", _f1("classes as printed"), printed.CLASSES.get(found.paper_name or "")),
+        _Column("other nodes, Micro / Macro-F1", _f1("classes of other nodes")),
+    ]
     lead = (
-        "A support vector machine learns classes from vectors of the training part, and is asked about the test part."
+        "A support vector machine learns from vectors of the training part, and is asked about those of the test part."
     )
     shares = found.values(TADGE, "classes as printed", "in training too")
     notes = [
@@ -158,21 +149,23 @@ def _table5(found: Found) -> Grid:
         + (f" ({mean(shares):.0%} of them are)" if shares else "")
         + "; random vectors show what that is worth. Other nodes: no node is in both, in five folds."
     ]
-    return Grid("table5", "Table 5. Classes of nodes", lead, headings, _compared(found, "table5", columns), notes)
+    headings, rows = _compared(found, "table5", columns)
+    return Grid("table5", "Table 5. Classes of nodes", lead, headings, rows, notes)
 
 
 def _table6(found: Found) -> Grid:
-    keys = [("edges among rows", "micro-f1"), ("edges among rows", "macro-f1"), ("classes as printed", "micro-f1")]
-    keys += [("classes as printed", "macro-f1"), ("toe", "rmse")]
-    names = ["edges: Micro-F1", "edges: Macro-F1", "classes: Micro-F1", "classes: Macro-F1", "ToE: RMSE"]
-    headings = ["", *(f"{kind}{name}" for name in names for kind in ("paper, Hyperlink: ", ""))]
+    tasks = [("edges among rows, Micro / Macro-F1", _f1("edges among rows"))]
+    tasks += [("classes, Micro / Macro-F1", _f1("classes as printed")), ("ToE, RMSE", (("toe", "rmse"),))]
+    headings = ["", *(f"{whose}{name}" for name, _ in tasks for whose in ("paper: ", ""))]
     rows = []
     for init, label in INITS.items():
-        cell = changed(found.size, init=init)
-        ours = [_number(found.figure(cell, *key)) for key in keys]
-        theirs = [f"{value:.4f}" for value in printed.INITIALISATION[init]]
-        rows.append([label, *(one for pair in zip(theirs, ours, strict=True) for one in pair)])
-    lead = f"TADGE after {found.size.study_epochs} epochs from other initial vectors; edges among rows; one seed."
+        cell, row = changed(found.size, init=init), [label]
+        theirs = iter(printed.INITIALISATION[init])
+        for _, keys in tasks:
+            row.append(SEPARATOR.join(f"{next(theirs):.4f}" for _ in keys))
+            row.append(SEPARATOR.join(_number(found.figure(cell, *key)) for key in keys))
+        rows.append(row)
+    lead = f"TADGE after {found.size.study_epochs} epochs from other initial vectors; one seed."
     note = "The paper prints this table for Hyperlink alone."
     return Grid("table6", "Table 6. Initial vectors", lead, headings, rows, [note])
 
@@ -186,37 +179,55 @@ TABLES: dict[str, Callable[[Found], Grid]] = {
     "table6": _table6,
 }
 
-_Column = tuple[Callable[[str], float | None] | None, tuple[str, ...], bool]  # printed, keys, smaller is better
+
+@dataclass(frozen=True)
+class _Column:
+    """Describe a column, which holds one figure or two.
+
+    Attributes:
+        heading: above it.
+        keys: where the figures are in a record.
+        theirs: what the paper prints, by method; None: the paper has no such column.
+        smaller: whether less is better.
+    """
+
+    heading: str
+    keys: tuple[tuple[str, ...], ...]
+    theirs: Mapping[str, tuple[float, ...]] | None = None
+    smaller: bool = False
 
 
-def _pick(theirs: Mapping[str, tuple[float, ...]], place: int) -> Callable[[str], float | None]:
-    return lambda name: theirs[name][place] if name in theirs else None
+def _f1(task: str) -> tuple[tuple[str, str], ...]:
+    return (task, "micro-f1"), (task, "macro-f1")
 
 
-def _method(row: str, subject: str) -> str:
-    return RULES if row == RULE_NAMES[subject] else row
-
-
-def _compared(found: Found, subject: str, columns: Sequence[_Column]) -> list[list[str]]:
+def _compared(found: Found, subject: str, columns: Sequence[_Column]) -> tuple[list[str], list[list[str]]]:
     """Lay out all methods: for every column what the paper prints, where it has it, and what came out; best in bold."""
     names = [RULES, *CONTROLS, *METHODS]
-    values = {name: [found.values(name, *keys) for _, keys, _ in columns] for name in names}
-    best = []
-    for place, (_, _, smaller) in enumerate(columns):
-        means = [mean(values[name][place]) for name in names if values[name][place]]
-        best.append((min if smaller else max)(means) if means else None)
-    rows = []
-    for name in names:
-        row = [RULE_NAMES[subject] if name == RULES else name]
-        for place, (theirs, _, _) in enumerate(columns):
-            ours = values[name][place]
-            if theirs is not None:
-                row.append(_number(theirs(TADGE if name == PRINTED else name), 4))
-            bold = bool(ours) and best[place] is not None and f"{mean(ours):.3f}" == f"{best[place]:.3f}"
-            row.append(f"**{_spread(ours)}**" if bold else _spread(ours))
-        if any(values[name]):
-            rows.append(row)
-    return rows
+    headings, rows = [""], {name: [RULE_NAMES[subject] if name == RULES else name] for name in names}
+    measured = set()
+    for column in columns:
+        if column.theirs:
+            headings.append(f"paper: {column.heading}")
+            for name in names:
+                printed_here = column.theirs.get(TADGE if name == PRINTED else name, ())
+                rows[name].append(SEPARATOR.join(f"{value:.4f}" for value in printed_here) or DASH)
+        headings.append(column.heading)
+        values = {name: [found.values(name, *key) for key in column.keys] for name in names}
+        measured |= {name for name in names if any(values[name])}
+        best = [_best([values[name][place] for name in names], column.smaller) for place in range(len(column.keys))]
+        for name in names:
+            texts = [
+                f"**{_spread(ours)}**" if ours and f"{mean(ours):.3f}" == top else _spread(ours)
+                for ours, top in zip(values[name], best, strict=True)
+            ]
+            rows[name].append(SEPARATOR.join(texts) if any(values[name]) else DASH)
+    return headings, [rows[name] for name in names if name in measured]
+
+
+def _best(values: Sequence[Sequence[float]], smaller: bool) -> str | None:
+    means = [mean(given) for given in values if given]
+    return f"{(min if smaller else max)(means):.3f}" if means else None
 
 
 def _spread(values: Sequence[float], digits: int = 3) -> str:
