@@ -206,6 +206,14 @@ class NetworkConfig:
         "time-aware: t-LSTM and Transformer; gat: graph attention within walks instead, the paper's baseline",
         choices=("time-aware", "gat"),
     )
+    skip: bool = option(
+        False, "whether the vectors of a node and of its neighbours in the walk also go around all blocks"
+    )
+    candidate: str = option(
+        "sigmoid",
+        "activation of the t-LSTM's candidate memory: sigmoid as in the paper, or tanh as in most LSTMs",
+        choices=("sigmoid", "tanh"),
+    )
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -240,13 +248,26 @@ class TrainConfig:
         low=0.0,
         high=1e6,
     )
+    edges: str = option(
+        "rows",
+        "candidates of the edge loss: all rows of a batch, or its nodes, each as the mean of its rows",
+        choices=("rows", "nodes"),
+    )
     warmup: float = option(0.05, "fraction of all steps in which the learning rate rises", low=0.0, high=1.0)
-    clip: float = option(1.0, "max gradient norm", low=1e-8, high=1e12)
+    schedule: str = option(
+        "cosine", "learning rate after the warm-up: falling along a cosine, or constant", choices=("cosine", "constant")
+    )
+    clip: float = option(1.0, "max gradient norm; 0: no clipping", low=0.0, high=1e12)
     held_out: float = option(0.05, "fraction of the walks held out for early stopping; 0: none", low=0.0, high=0.5)
     patience: int = option(5, "epochs without a smaller loss on the held-out walks before training stops", low=1)
     resample: bool = option(False, "whether to sample new walks in every epoch")
     unknown: float = option(
         0.02, "fraction of nodes replaced by the vector of unknown nodes in training", low=0.0, high=0.9
+    )
+    new_nodes: str = option(
+        "unknown",
+        "vector of nodes never seen in training, in walks: that of unknown nodes, or a random one of its own each",
+        choices=("unknown", "own"),
     )
 
     def __post_init__(self) -> None:

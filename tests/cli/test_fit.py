@@ -14,6 +14,7 @@ import tadge
 from answering import ranked
 from small import forum
 from tadge import TADGE, Forecaster
+from tadge.cli.frame import _preset_settings
 from tadge.config import options
 from tadge.embedding.progress import epoch_line
 from tadge.io.vectors import read_vectors, write_vectors
@@ -379,22 +380,39 @@ def test_every_option_reaches_the_model(run, folder):
         *("--steps", 3, "--batch-events", 9, "--random-negatives", 4, "--former-negatives", 2, "--forecast-lr", 0.01),
         *("--weight-decay", 0.1, "--passes", 2, "--hidden", 16, "--burn-in", 0.2, "--recency", 2, "--max-pairs", 99),
         *("--trees", 2, "--tree-lr", 0.2, "--leaves", 5, "--leaf-samples", 3, "--leaf-penalty", 1),
-        *("--tree-columns", 0.5, "--no-rescale"),
+        *("--tree-columns", 0.5, "--no-rescale", "--skip", "--candidate", "tanh", "--edges", "nodes"),
+        *("--schedule", "constant", "--new-nodes", "own"),
     )
     assert code == 0, err
     model = TADGE.load(folder / "odd")
     assert model.walk_config == tadge.WalkConfig(150, 3, 2, "future", "backward", "uniform")
-    assert model.network_config == tadge.NetworkConfig(6, 1, 2, 0.1, "next", structure=False, residual=False)
+    shape = {"structure": False, "residual": False, "skip": True, "candidate": "tanh"}
+    assert model.network_config == tadge.NetworkConfig(6, 1, 2, 0.1, "next", **shape)
     train = model.train_config
     assert (train.epochs, train.batch_size, train.lr, train.window, train.window_step) == (1, 40, 0.01, 4, 2)
     assert (train.init, train.precision, train.negatives, train.weights) == ("random", "bfloat16", -1, (1, 0, 2, 0.5))
     assert (train.warmup, train.clip, train.held_out, train.patience) == (0.5, 3.0, 0.2, 2)
     assert (train.resample, train.unknown, model.seed) == (True, 0.1, 7)
+    assert (train.edges, train.schedule, train.new_nodes) == ("nodes", "constant", "own")
     assert model.precision_ == "bfloat16"
     forecaster = Forecaster.load(folder / "odd")
     values = (3, 9, 4, 2, 0.01, 0.1, 2, 16, 0.2, 2.0, 99, 2, 0.2, 5, 3, 1.0, 0.5, False)
     assert forecaster.config == tadge.ForecastConfig(*values)
     assert forecaster.seed == 7
+
+
+def test_flags_beside_a_preset_override_it(run, folder):
+    small = "--num-walks 200 --max-length 4 --dim 8 --heads 2 --blocks 1 --epochs 2 --batch-size 80".split()
+    flags = *small, *("--lr", "0.001", "--min-length", "2", "--window", "5", "--window-step", "4", "-q")
+    code, _, err = run("fit", "events.csv", "--out", "as-printed", "--only", "vectors", "--preset", "paper", *flags)
+    assert code == 0, err
+    changes = {"num_walks": 200, "max_length": 4, "dim": 8, "heads": 2, "blocks": 1, "epochs": 2, "batch_size": 80}
+    changes |= {"lr": 0.001, "min_length": 2, "window": 5, "window_step": 4}  # also those that equal a default
+    assert TADGE.load(folder / "as-printed").about() == TADGE.paper(**changes).about()
+    sizes = {
+        name: _preset_settings("paper", [name])["batch_size"] for name in ("discussion", "hyperlink", "events.csv")
+    }
+    assert sizes == {"discussion": 300, "hyperlink": 500, "events.csv": 200}
 
 
 BAD = {
@@ -439,7 +457,9 @@ BAD = {
     "precision": (("--precision", "float64"), "precision: unknown choice; expected auto, float32 or bfloat16"),
     "negatives": (("--negatives", -2), "negatives: value too small"),
     "weights": (("--weights", 1, 1, 1, -1), "weights: value too small"),
-    "clip": (("--clip", 0), "clip: value too small"),
+    "clip": (("--clip", -1), "clip: value too small"),
+    "schedule": (("--schedule", "linear"), "--schedule: unknown choice; expected cosine or constant"),
+    "preset": (("--preset", "best"), "--preset: unknown choice; expected paper; found 'best'"),
     "no clip": (("--clip", "inf"), "clip: value too large"),
     "seed": (("--seed", -1), "seed: not a seed"),
     "device": (("--device", "abacus"), "--device: "),
@@ -526,8 +546,8 @@ def test_trouble_in_training_is_one_sentence_and_the_best_is_kept(run, folder, m
 
     ask, calls = TrainingModel.compute_losses, []
 
-    def spoilt(self, batch, vectors, made):
-        outcome = ask(self, batch, vectors, made)
+    def spoilt(self, *batch):
+        outcome = ask(self, *batch)
         calls.append(self.training)
         return outcome._replace(losses=outcome.losses * (float("nan") if sum(calls) > 4 else 1.0))
 

@@ -22,12 +22,10 @@ def batches(count=4, hidden=0.2, seed=0):
         batch = run._pack(run.sequences, windows[: 1 + number % 3], np.random.default_rng(number), hidden)
         own, ends = batch.candidate[~batch.hidden], batch.packing.edges
         vertices = len(batch.rows) - 2
-        right = torch.cat([ends[:, 1], ends[:, 0]])
-        rows = len(batch.candidate) + vertices - batch.present
-        questions = (own, vertices), (right, rows), (batch.candidate[ends[:, 1]], vertices)
+        right = batch.candidate[torch.cat([ends[:, 1], ends[:, 0]])]
         choices = []
-        for answers, size in questions:
-            drawn = torch.from_numpy(rng.integers(0, size, len(answers)))
+        for answers in (own, right, batch.candidate[ends[:, 1]]):
+            drawn = torch.from_numpy(rng.integers(0, vertices, len(answers)))
             known = torch.from_numpy(rng.random(len(answers)) < 0.3)
             choices.append(Classification(torch.zeros(()), torch.where(known, answers, drawn), answers))
         yield batch, LossOutput(torch.from_numpy(rng.uniform(0.1, 5, len(LOSSES))), *choices)
@@ -35,9 +33,8 @@ def batches(count=4, hidden=0.2, seed=0):
 
 def named(batch, outcome):
     """Vertices that were right and chosen, of all tasks that choose."""
-    rows, vertex = batch.rows.tolist(), batch.candidate.tolist()
-    of_edge = [rows[v] for v in vertex] + rows[batch.present : -2]
-    for choice, names in ((outcome.identity, rows), (outcome.edges, of_edge), (outcome.who, rows)):
+    names = batch.rows.tolist()
+    for choice in (outcome.identity, outcome.edges, outcome.who):
         yield [names[c] for c in choice.target], [names[c] for c in choice.predicted]
 
 
@@ -56,7 +53,6 @@ def test_f1_scores_are_those_of_scikit_learn():
         assert len(right) > 50
         macro = sklearn.f1_score(right, chosen, average="macro")
         assert figures[f"{name}_macro_f1"] == pytest.approx(macro)
-        # the micro score is over candidates: another row of the right vertex is no candidate, so it is the same
         right, chosen = (np.concatenate([pair[side] for pair in micro[task]]) for side in (0, 1))
         assert figures[f"{name}_f1"] == pytest.approx(sklearn.f1_score(right, chosen, average="micro"))
 

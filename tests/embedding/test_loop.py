@@ -285,8 +285,8 @@ def test_a_loss_that_is_not_finite_is_named_and_the_best_state_kept(name, value)
     kept[0] = trained(run)
     ask, steps = run.tasks.compute_losses, 2 * len(run.batches) + 1
 
-    def spoilt(batch, vectors, made):
-        outcome = ask(batch, vectors, made)
+    def spoilt(*batch):
+        outcome = ask(*batch)
         factor = torch.ones(len(LOSSES))
         if run.position.total == steps:
             factor[LOSSES.index(name)] = value

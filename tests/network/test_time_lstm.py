@@ -57,8 +57,7 @@ def test_the_equations_walk_by_walk():
 
 def test_without_time_it_is_an_lstm():
     packing, x, _ = batch()
-    module, plain = TimeLSTM(3).double(), torch.nn.LSTM(3, 3).double()
-    module.activate_candidate = torch.tanh
+    module, plain = TimeLSTM(3, "tanh").double(), torch.nn.LSTM(3, 3).double()
     order = [1, 0, 3, 2]  # torch has input, forget, candidate, output; ours are forget, input, output, candidate
     with torch.no_grad():
         for ours, theirs in ((module.inputs.weight, plain.weight_ih_l0), (module.states.weight, plain.weight_hh_l0)):

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tadge.cli.manners import command_class, warn, with_manners
+from tadge.cli.manners import GIVEN, command_class, warn, with_manners
 from tadge.config import Option, options
 from tadge.errors import visible
 from tadge.io.options import ReadOptions
@@ -38,6 +38,15 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on stdout inste
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes on stderr, only warnings.")]
 Device = Annotated[str | None, typer.Option(help="cpu, cuda, ...; CUDA where there is one.")]
 Threads = Annotated[int | None, typer.Option(help="Threads to compute with; one per core by default.", min=1)]
+
+Preset = Annotated[
+    str | None,
+    typer.Option(
+        help="Settings of TADGE by name; flags beside it override it. paper: what the paper prints, at its size for "
+        "each of its data sets, and for others at that of the smallest.",
+        autocompletion=lambda: ["paper"],
+    ),
+]
 
 
 def data_set_names() -> list[str]:
@@ -92,7 +101,10 @@ def _parameter(option: Option, panel: str) -> inspect.Parameter:
 
 
 def takes(**configs: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of some configs; it receives each config, built and checked, by name."""
+    """Give a command the options of some configs; it receives each config, built and checked, by name.
+
+    Where the command has a `preset`, options that the user did not write are as in that preset.
+    """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         signature = inspect.signature(command, eval_str=True).parameters.values()
@@ -100,6 +112,8 @@ def takes(**configs: type) -> Callable[[Callable[..., None]], Callable[..., None
 
         @wraps(command)
         def run(**given: Any) -> None:
+            settings = _preset_settings(given["preset"], given["file"]) if given.get("preset") else {}
+            given |= {name: value for name, value in settings.items() if name not in GIVEN.get()}
             for name, config in configs.items():
                 given[name] = config(**{p.name: given.pop(p.name) for p in added[name]})
             command(**given)
@@ -111,6 +125,15 @@ def takes(**configs: type) -> Callable[[Callable[..., None]], Callable[..., None
         return run
 
     return decorate
+
+
+def _preset_settings(preset: str, files: Sequence[str]) -> dict[str, Any]:
+    """Give the settings of a preset, at the paper's size for the data set where it is one of the paper's."""
+    from tadge import datasets
+    from tadge.embedding.presets import preset_settings
+
+    paper_name = datasets.find(files[0]).paper_name if len(files) == 1 and is_known_data(files[0]) else None
+    return preset_settings(preset, (paper_name or "transaction").lower())
 
 
 def command(

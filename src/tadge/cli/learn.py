@@ -15,6 +15,7 @@ from tadge.cli.frame import (
     AsJson,
     Device,
     EventsFile,
+    Preset,
     Quiet,
     Threads,
     command,
@@ -105,7 +106,7 @@ def _walk_lengths(
         print(lengths)
 
 
-@command(main=("out", "only", "epochs", "src", "dst", "time", "resume", "force"), long=True)
+@command(main=("out", "only", "preset", "epochs", "src", "dst", "time", "resume", "force"), long=True)
 @takes(
     reading=ReadOptions,
     walking=WalkConfig,
@@ -128,6 +129,7 @@ def fit(
             autocompletion=lambda: ["vectors", "forecasts"],
         ),
     ] = None,
+    preset: Preset = None,
     seed: Annotated[
         int, typer.Option(help="The same seed gives the same models; TADGE at the same number of threads.")
     ] = 0,
@@ -160,6 +162,8 @@ def fit(
     Example: tadge fit edges.csv --out model/ --epochs 10
 
     Example: tadge fit edges.csv --out model/ --only forecasts
+
+    Example: tadge fit bitcoin-otc --out model/ --only vectors --preset paper --epochs 20
     """
     from tadge.cli.fitting import fit_models, fitted_kinds
     from tadge.embedding.estimator import TADGE

@@ -23,6 +23,7 @@ from tadge.errors import InputError, TadgeError, TadgeWarning
 FEW_NEED = {"before", "checkpoint_seconds", "device", "log_every", "quiet", "threads"}  # not in short help
 WHOLE_HELP = "whole help"  # in the context's notes: all options are to be shown
 SECONDS = 30.0
+GIVEN: ContextVar[frozenset[str]] = ContextVar("given", default=frozenset())  # options that the user wrote, by name
 FLAGS: ContextVar[Mapping[str, str]] = ContextVar("flags", default=MappingProxyType({}))  # of the command that runs
 
 Force = Annotated[bool, typer.Option("--force", help="Replace what is there already.")]
@@ -163,13 +164,15 @@ class MannerlyCommand(TyperCommand):
         """Run it."""
         names = {parameter.name: parameter.opts[0] for parameter in self.params if parameter.name is not None}
         flags = {name: flag for name, flag in names.items() if flag.startswith("--")}
-        token = FLAGS.set(flags)
+        written = (name for name in names if not ctx.get_parameter_source(name).name.startswith("DEFAULT"))
+        token, given = FLAGS.set(flags), GIVEN.set(frozenset(written))
         try:
             return super().invoke(ctx)
         except TadgeError as error:
             raise in_flags(error, flags, sys.argv[1:]) from error
         finally:
             FLAGS.reset(token)
+            GIVEN.reset(given)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write help: the options that most people need, or all."""

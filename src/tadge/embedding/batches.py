@@ -75,6 +75,7 @@ def pack_batch(
     negatives: int = 0,
     drawn_from: Ints | None = None,
     hidden: float = 0.0,
+    hide_nodes: bool = False,
     rng: np.random.Generator | None = None,
     device: torch.device | None = None,
 ) -> Batch:
@@ -86,7 +87,8 @@ def pack_batch(
         num_nodes: N; the table has two more rows: the end of a sequence, the unknown node.
         negatives: how many nodes to draw as negatives; -1 for all that can be drawn.
         drawn_from: (n,) nodes to draw from; all of them by default.
-        hidden: fraction of the places that show the unknown node.
+        hidden: fraction of the places that do not show their node.
+        hide_nodes: hide that fraction of the nodes instead, in all their places.
         rng: what to draw with; not needed where nothing is drawn.
         device: where the tensors go.
     """
@@ -104,7 +106,7 @@ def pack_batch(
     needed = np.concatenate([present, others, [num_nodes, num_nodes + 1]])
     unseen = present[node] == num_nodes + 1
     if hidden and rng is not None:
-        unseen |= rng.random(rows.size) < hidden
+        unseen |= (rng.random(present.size) < hidden)[node] if hide_nodes else rng.random(rows.size) < hidden
     packing = Packing.of(torch.from_numpy(lengths).to(device))
     tensors = needed, node, unseen, toe, sequences.begin[chosen], place.reshape(windows.shape)
     table_rows, candidate, is_hidden, delta, begin, spots = (torch.from_numpy(each).to(device) for each in tensors)

@@ -34,8 +34,8 @@ class EpochMetrics:
         """Add a batch."""
         size = batch.windows.shape[1]
         pairs = batch.windows.shape[0] * size * (size - 1) / 2
-        edges = outcome.edges.target.numel() / 2
-        asked = np.array([outcome.identity.target.numel(), pairs, 2 * edges, edges, edges, edges])
+        edges, linked = len(batch.packing.edges), outcome.edges.target.numel()
+        asked = np.array([outcome.identity.target.numel(), pairs, linked, edges, edges, edges])
         losses = outcome.losses.detach().double().cpu().numpy()
         self.sums += losses * asked
         self.asked += asked * (losses != 0)  # a task that is not asked has no loss
@@ -48,10 +48,8 @@ class EpochMetrics:
             self._count(batch, outcome)
 
     def _count(self, batch: Batch, outcome: LossOutput) -> None:
-        rows, node = batch.rows.cpu().numpy(), batch.candidate.cpu().numpy()
-        answers: Ints = np.concatenate([rows[node], rows[batch.present : -2]])  # node of every edge candidate
-        choices = (outcome.identity, rows), (outcome.edges, answers), (outcome.who, rows)
-        for task, (choice, names) in enumerate(choices):
+        names: Ints = batch.rows.cpu().numpy()
+        for task, choice in enumerate((outcome.identity, outcome.edges, outcome.who)):
             if choice is None:
                 continue
             right, chosen = names[choice.target.cpu().numpy()], names[choice.predicted.cpu().numpy()]

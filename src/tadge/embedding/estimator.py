@@ -32,6 +32,7 @@ from tadge.embedding.device import faster_precision, find_device
 from tadge.embedding.initial import initial_table
 from tadge.embedding.loop import Trainer
 from tadge.embedding.memory import check_memory, estimate
+from tadge.embedding.presets import configs_from, preset_settings
 from tadge.embedding.progress import TrainingBars
 from tadge.embedding.source import WalkSource
 from tadge.embedding.table import EmbeddingTable
@@ -95,6 +96,19 @@ class TADGE(VectorAnswers):
         self.train_config = train_config
         self.seed = seed
         self.device = device
+
+    @classmethod
+    def paper(cls, size: str = "transaction", seed: int = 0, *, device: str | None = None, **changes: Any) -> Self:
+        """Give a TADGE with the settings that the paper prints; docs/method.md lists what it leaves open.
+
+        Args:
+            size: of network, batches and walks, as the paper has it for one of its data sets: "transaction",
+                "hyperlink" or "discussion".
+            seed: as in the constructor.
+            device: as in the constructor.
+            changes: options of WalkConfig, NetworkConfig and TrainConfig that are to be otherwise, by name.
+        """
+        return cls(*configs_from(preset_settings("paper", size) | changes), seed, device=device)
 
     # -- learning -----------------------------------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ from tadge.config import TrainConfig
 from tadge.embedding.batches import Sequences, batch_windows, pack_batch, window_starts
 from tadge.embedding.epoch_metrics import EpochMetrics
 from tadge.embedding.source import WalkSource
-from tadge.embedding.table import BETAS, EPSILON, EmbeddingTable
+from tadge.embedding.table import BETAS, EPSILON, EmbeddingTable, random_rows
 from tadge.errors import TrainingError
 from tadge.graph.views import seen_nodes
 from tadge.machine import peak_memory_mb
@@ -197,7 +197,7 @@ class Trainer:
         self._check(outcome.losses)
         torch.autograd.backward((outcome.losses * self.weights).sum())  # Eq. 37
         leaves = [*self.tasks.parameters(), vectors]
-        length = float(torch.nn.utils.clip_grad_norm_(leaves, self.config.clip))
+        length = float(torch.nn.utils.clip_grad_norm_(leaves, self.config.clip or math.inf))
         if not math.isfinite(length):
             raise self._trouble("the gradient")
         lr = self._lr(self.position.total)
@@ -210,8 +210,14 @@ class Trainer:
 
     def _forward(self, batch: Batch, vectors: Tensor) -> LossOutput:
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "bfloat16"):
-            made = self.tasks.embed(batch, vectors)
-        return self.tasks.compute_losses(batch, vectors, made)
+            made = self.tasks.embed(batch, vectors, self._hidden_as(batch))
+        return self.tasks.compute_losses(batch, vectors, made, self.config.edges)
+
+    def _hidden_as(self, batch: Batch) -> Tensor | None:
+        """Draw what hidden nodes are shown as, where that is no common vector."""
+        if self.config.new_nodes == "unknown" or not self.tasks.training:
+            return None
+        return random_rows(len(batch.rows) - 2, self.table.values.shape[1]).to(self.device)
 
     def _check(self, losses: Tensor) -> None:
         wrong = ~torch.isfinite(losses)
@@ -226,11 +232,13 @@ class Trainer:
         return TrainingError(f"{what} is not finite any more", found=found, cure=cure)
 
     def _lr(self, step: int) -> float:
-        """Rise in a line, then fall along a cosine."""
+        """Rise in a line, then fall along a cosine, or stay."""
         total = max(1, self.config.epochs * len(self.batches))
         rising = self.config.warmup * total
         if step < rising:
             return self.config.lr * (step + 1) / (rising + 1)
+        if self.config.schedule == "constant":
+            return self.config.lr
         done = min(1.0, (step - rising) / max(1.0, total - rising))
         return self.config.lr * (LAST_LR + (1 - LAST_LR) * 0.5 * (1 + math.cos(math.pi * done)))
 
@@ -250,6 +258,7 @@ class Trainer:
             negatives=self.config.negatives,
             drawn_from=self.drawn_from,
             hidden=hidden,
+            hide_nodes=self.config.new_nodes == "own",
             rng=rng,
             device=self.device,
         )

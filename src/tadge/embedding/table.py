@@ -2,11 +2,41 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
 import torch
 from torch import Tensor
 
+from tadge.arrays import Ints
+from tadge.seeding import stream
+
 BETAS = 0.9, 0.999
 EPSILON = 1e-8
+
+
+def random_rows(count: int, dim: int, generator: torch.Generator | None = None) -> Tensor:
+    """Draw rows, (count, dim), of about length 1, for nodes that nothing is known of."""
+    return torch.randn(count, dim, generator=generator) / math.sqrt(dim)
+
+
+def with_own_rows(table: Tensor, rows: Ints, seed: int) -> tuple[Tensor, Ints]:
+    """Give nodes that are unknown a random row each.
+
+    Args:
+        table: (N' + 2, D) input vectors; the last two rows are the end of a sequence and the unknown node.
+        rows: (N,) row of the table of each node.
+        seed: an integer from 0 up.
+
+    Returns:
+        The longer table, whose last two rows are the same, and the row of each node in it.
+    """
+    new = np.flatnonzero(rows == len(table) - 1)
+    draw = torch.Generator().manual_seed(int(stream(seed, "new nodes")) >> 1)
+    further = random_rows(new.size, table.shape[1], draw).to(table)
+    rows = rows.copy()
+    rows[new] = len(table) - 2 + np.arange(new.size)
+    return torch.cat([table[:-2], further, table[-2:]]), rows
 
 
 class EmbeddingTable:

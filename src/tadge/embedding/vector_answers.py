@@ -15,6 +15,7 @@ from tadge.config import LATEST, STEPS, TOP, NetworkConfig, TrainConfig, WalkCon
 from tadge.embedding.checkpoint import FINISHED, unfinished_words
 from tadge.embedding.inference import AsOf, embed_walks
 from tadge.embedding.likeness import nearest
+from tadge.embedding.table import with_own_rows
 from tadge.embedding.toe_head import apply_toe_head
 from tadge.embedding.trajectory import Trajectory, movements
 from tadge.errors import InputError, TadgeWarning
@@ -107,8 +108,10 @@ class VectorAnswers(PairEstimator):
         """
         view = self._view(None)
         self._check_walks(walks, view.graph)
-        config = self.train_config
-        return embed_walks(self.tasks_, self.table_, view.rows, walks, config.window, config.batch_size)
+        config, table, rows = self.train_config, self.table_, view.rows
+        if config.new_nodes == "own":
+            table, rows = with_own_rows(table, rows, check_seed(self.seed))
+        return embed_walks(self.tasks_, table, rows, walks, config.window, config.batch_size)
 
     def predict_walk_toe(self, walks: Walks) -> Days:
         """Read the ToE of each edge off its walk, (W, L - 1) squashed; NaN beyond a walk's length (Eq. 36).

@@ -9,6 +9,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+SHARPNESS = 20.0  # of cosines: at 1, the softmax over a thousand candidates could not single one out
+
 
 class Classification(NamedTuple):
     """Hold the predictions for questions with one correct candidate each.
@@ -107,6 +109,36 @@ def edge_reconstruction(
     excluded.scatter_(1, asking[:, None], True)
     excluded.scatter_(1, target[:, None], False)
     return softmax_loss_with_negatives(scores, target, excluded)
+
+
+def edge_reconstruction_among_nodes(
+    nodes: Tensor, ends: Tensor, node_of: Tensor, vectors: Tensor, present: int
+) -> Classification:
+    """Classify, for every two nodes that share an edge, which node of the batch is the other one (Eq. 35, our form).
+
+    A node is the mean of its rows, nodes are compared by the cosine times `SHARPNESS`, and every pair asks once in each
+    direction. The candidates are the nodes of the batch and sampled others, except the asking node itself and the other
+    nodes that it shares an edge with, which would be no negatives.
+
+    Args:
+        nodes: (R, D) final representations.
+        ends: (M, 2) rows of both ends of every edge.
+        node_of: (R,) node of every row, from 0 to P - 1.
+        vectors: (C, D) input vectors of the candidates; those from P on are no nodes of the batch.
+        present: P.
+    """
+    count = torch.zeros(present, dtype=nodes.dtype, device=nodes.device).index_add(
+        0, node_of, torch.ones_like(nodes[:, 0])
+    )
+    means = torch.zeros_like(nodes[:1]).expand(present, -1).index_add(0, node_of, nodes) / count[:, None]  # (P, D)
+    unit = functional.normalize(torch.cat([means, vectors[present:]]), dim=1)  # (C, D)
+    pairs = node_of[torch.cat([ends, ends.flip(1)])]
+    asking, target = torch.unique(pairs[pairs[:, 0] != pairs[:, 1]], dim=0).T  # (Q,) each
+    near = torch.eye(present, len(unit), dtype=torch.bool, device=nodes.device).index_put(
+        (asking, target), torch.ones_like(asking, dtype=torch.bool)
+    )
+    excluded = near.index_select(0, asking).scatter(1, target[:, None], False)  # (Q, C)
+    return softmax_loss_with_negatives(SHARPNESS * unit.index_select(0, asking) @ unit.T, target, excluded)
 
 
 def toe_regression(nodes: Tensor, ends: Tensor, toe: Tensor, weight: Tensor) -> Tensor:

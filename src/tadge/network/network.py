@@ -50,12 +50,14 @@ class Network(nn.Module):
             self.structure = Block(dim, heads, dropout)
         self.fusion = FeedForward(dim, dim, dropout)
         nn.init.constant_(self.fusion.norm.weight, dim**-0.25)  # products of two results are of order 1 at first
+        if config.skip:  # weights of a node itself, of the one before it and, where it may be seen, of the one after it
+            self.skip = nn.Parameter(torch.full((3 if config.queries == "next" else 2,), dim**-0.25))
 
     def _make_transformer(self) -> None:
         """Make the time-aware Transformer: t-LSTM, encoder and decoder."""
         config = self.config
         dim, heads, dropout, residual = config.dim, config.heads, config.dropout, config.residual
-        self.time_lstm = TimeLSTM(dim)
+        self.time_lstm = TimeLSTM(dim, config.candidate)
         self.encoder = nn.ModuleList(Block(dim, heads, dropout, residual=residual) for _ in range(config.blocks))
         self.decoder = nn.ModuleList(
             Block(dim, heads, dropout, dim if n else heads * dim, residual) for n in range(config.blocks)
@@ -75,10 +77,11 @@ class Network(nn.Module):
             windows: (W, S) the walks of each window, in order of their start; every walk is in one of them.
         """
         edges = self.edge_formation(x, toe, end, packing)
+        around = self.around_blocks(x, packing) if self.config.skip else 0.0
         if not self.config.structure:
-            return Embedded(edges, None, self.fusion(edges))
+            return Embedded(edges, None, self.fusion(edges) + around)
         structures = self.structure_by_step(edges, packing, windows)
-        nodes = self.fusion(edges + structures)  # (R, D)                                                     Eq. 31
+        nodes = self.fusion(edges + structures) + around  # (R, D)                                            Eq. 31
         return Embedded(edges, structures.index_select(0, packing.last_rows), nodes)
 
     def edge_formation(self, x: Tensor, toe: Tensor, end: Tensor, packing: Packing | PrefixTree) -> Tensor:
@@ -101,6 +104,16 @@ class Network(nn.Module):
         for block in self.decoder:
             queries = block(queries, context, attend)  # (R, D)
         return queries
+
+    def around_blocks(self, x: Tensor, packing: Packing | PrefixTree) -> Tensor:
+        """Add up the inputs of every row, the row before it and the row after it, weighted, (R, D): ours.
+
+        The row after it only where the queries see it too.
+        """
+        shifted = [x, packing.shift(x)]
+        if self.config.queries == "next" and isinstance(packing, Packing):
+            shifted.append(packing.shift(x, later=True))
+        return sum((weight * rows for weight, rows in zip(self.skip, shifted, strict=False)), torch.zeros_like(x))
 
     def _with_end(self, x: Tensor, toe: Tensor, end: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:
         """Return the t-LSTM's state of every row, and that of the row after it, (R, D) each; the end comes last."""
@@ -139,8 +152,9 @@ class Network(nn.Module):
         """
         edges = self.edge_formation(x, toe, end, packing)
         selected = edges.index_select(0, windows[:, -1])  # (n, D)
+        around = self.around_blocks(x, packing).index_select(0, windows[:, -1]) if self.config.skip else 0.0
         if not self.config.structure:
-            return self.fusion(selected)  # type: ignore[no-any-return]
+            return self.fusion(selected) + around  # type: ignore[no-any-return]
         h = self.structure_input(edges, packing)
         structures = self.structure(h.index_select(0, windows[:, -1]), h, among_rows(windows, mask))  # (n, D)
-        return self.fusion(selected + structures)  # type: ignore[no-any-return]
+        return self.fusion(selected + structures) + around  # type: ignore[no-any-return]

@@ -112,6 +112,11 @@ class Packing:
         """Sum every walk from its first row to each of its rows, (R, D)."""
         return torch.cat([walks.cumsum(1).flatten(0, 1) for walks in self.by_length(rows)])
 
+    def shift(self, rows: Tensor, later: bool = False) -> Tensor:
+        """Give every row that before it in its walk, (R, D), or that after it; 0 where there is none."""
+        of, given = (0, 1) if later else (1, 0)  # columns of `edges`
+        return torch.zeros_like(rows).index_copy(0, self.edges[:, of], rows.index_select(0, self.edges[:, given]))
+
     def with_end_token(self) -> Packing:
         """Give the same walks with one more step each, for the end of the sequence."""
         return Packing(self.lengths + 1, [self.counts[0], *self.counts])
@@ -157,6 +162,11 @@ class PrefixTree:
         first = sum(self.counts[:step])
         before = self.path[first : first + self.counts[step], step - 1] - sum(self.counts[: step - 1])
         return state.index_select(0, before)
+
+    def shift(self, rows: Tensor) -> Tensor:
+        """Give every row that before it on its path, (R, D); 0 where there is none."""
+        before = self.path.gather(1, (self.step_of - 1).clamp(min=0)[:, None])[:, 0]  # (R,)
+        return rows.index_select(0, before) * (self.step_of > 0)[:, None]
 
     def prefix_sums(self, rows: Tensor) -> Tensor:
         """Sum every walk from its first row to each row, (R, D)."""

@@ -16,12 +16,16 @@ SHORT_TERM = 4.0
 
 
 class TimeLSTM(nn.Module):
-    """Run the t-LSTM over packed walks; `dim` is the width D of inputs and states."""
+    """Run the t-LSTM over packed walks.
 
-    activate_candidate = staticmethod(torch.sigmoid)  # of the candidate memory, as the paper prints it; LSTMs have tanh
+    Args:
+        dim: width D of inputs and states.
+        candidate: activation of the candidate memory: "sigmoid", as the paper prints it, or "tanh", as LSTMs have it.
+    """
 
-    def __init__(self, dim: int) -> None:
+    def __init__(self, dim: int, candidate: str = "sigmoid") -> None:
         super().__init__()
+        self.activate_candidate = torch.tanh if candidate == "tanh" else torch.sigmoid
         self.inputs = nn.Linear(dim, 4 * dim)  # W and b of forget, input and output gate and candidate memory
         self.states = nn.Linear(dim, 4 * dim, bias=False)  # U of the same
         self.short_term = nn.Linear(dim, dim)  # W_d and b_d

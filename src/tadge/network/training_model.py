@@ -36,7 +36,7 @@ class Batch(NamedTuple):
             negatives), the end of a sequence, the unknown node.
         present: how many of the candidates are nodes of the batch.
         candidate: (R,) the candidate that each row is.
-        hidden: (R,) bool, whether the network is shown the unknown node instead.
+        hidden: (R,) bool, whether the network is shown the unknown node, or a random vector, instead.
         toe: (R,) squashed ToE of the edge into each row; 0 in the first step.
         begin: (B,) float64 days at which the walks begin.
         packing: where the rows are.
@@ -59,7 +59,7 @@ class LossOutput(NamedTuple):
     Attributes:
         losses: (6,) in the order of LOSSES.
         identity: self-identification, a candidate each.
-        edges: edge reconstruction: a row each, or R plus the index among the sampled negatives.
+        edges: edge reconstruction, a candidate each.
         who: which node is the next source, a candidate each; None where the network has seen it.
     """
 
@@ -94,19 +94,31 @@ class TrainingModel(nn.Module):
         if config.queries == "self":
             self.when = nn.Linear(2 * config.dim, 1)
 
-    def embed(self, batch: Batch, vectors: Tensor) -> Embedded:
-        """Run the network on a batch; `vectors` are the (C + 2, D) rows of the table that it names."""
-        inputs = torch.where(batch.hidden, len(vectors) - 1, batch.candidate)
-        x = as_input(vectors)
-        return self.network(x.index_select(0, inputs), batch.toe, x[-2], batch.packing, batch.windows)  # type: ignore[no-any-return]
+    def embed(self, batch: Batch, vectors: Tensor, hidden_as: Tensor | None = None) -> Embedded:
+        """Run the network on a batch.
 
-    def compute_losses(self, batch: Batch, vectors: Tensor, embedded: Embedded) -> LossOutput:
-        """Compute all losses of a batch from what the network made of it."""
+        Args:
+            batch: what to embed.
+            vectors: (C + 2, D) the rows of the table that it names.
+            hidden_as: (C, D) what is shown of the candidates where they are hidden; the unknown node by default.
+        """
+        x = as_input(vectors)
+        if hidden_as is None:
+            rows = x.index_select(0, torch.where(batch.hidden, len(vectors) - 1, batch.candidate))
+        else:
+            both = torch.cat([x, as_input(hidden_as)])
+            rows = both.index_select(0, batch.candidate + len(x) * batch.hidden)
+        return self.network(rows, batch.toe, x[-2], batch.packing, batch.windows)  # type: ignore[no-any-return]
+
+    def compute_losses(
+        self, batch: Batch, vectors: Tensor, embedded: Embedded, edge_candidates: str = "rows"
+    ) -> LossOutput:
+        """Compute all losses of a batch from what the network made of it; edges are asked among rows or nodes."""
         edges, nodes = embedded.edges.float(), embedded.nodes.float()
         ends = batch.packing.edges
         shown = torch.nonzero(~batch.hidden)[:, 0]
         identity = losses.self_identification(edges.index_select(0, shown), vectors[:-2], batch.candidate[shown])
-        linked = losses.edge_reconstruction(nodes, ends, batch.candidate, vectors[batch.present : -2])
+        linked = self._linked(batch, vectors[:-2], nodes, edge_candidates)
         toe = losses.toe_regression(nodes, ends, batch.toe[ends[:, 1]], self.toe_weight)
         interval = toe.new_zeros(())
         if embedded.structures is not None:
@@ -120,3 +132,12 @@ class TrainingModel(nn.Module):
         source_inputs = as_input(vectors.index_select(0, sources))
         when = losses.future_toe_loss(targets, source_inputs, batch.toe[ends[:, 1]], self.when)
         return LossOutput(torch.stack([*parts, who.loss, when]), identity, linked, who)
+
+    def _linked(self, batch: Batch, vectors: Tensor, nodes: Tensor, edge_candidates: str) -> Classification:
+        """Reconstruct edges among the rows or the nodes of a batch; predictions are candidates either way."""
+        ends, present = batch.packing.edges, batch.present
+        if edge_candidates == "nodes":
+            return losses.edge_reconstruction_among_nodes(nodes, ends, batch.candidate, vectors, present)
+        linked = losses.edge_reconstruction(nodes, ends, batch.candidate, vectors[present:])
+        names = torch.cat([batch.candidate, torch.arange(present, len(vectors), device=nodes.device)])
+        return Classification(linked.loss, names[linked.predicted], names[linked.target])

@@ -75,7 +75,14 @@ Series = dict[str, tuple[Sequence[float], Sequence[float]]]  # by name: places, 
 
 
 def _lines(
-    title: str, x_title: str, y_title: str, series: Series, *, ticks: Sequence[float] = (), marks: bool = True
+    title: str,
+    x_title: str,
+    y_title: str,
+    series: Series,
+    *,
+    ticks: Sequence[float] = (),
+    marks: bool = True,
+    legend: bool = True,
 ) -> Draw | None:
     """Make a panel of lines with a legend; None where there is nothing to draw."""
     present = {name: points for name, points in series.items() if len(points[0])}
@@ -89,7 +96,7 @@ def _lines(
         axes.set(title=title, xlabel=x_title, ylabel=y_title)
         if len(ticks):
             axes.set_xticks(ticks)
-        if len(present) > 1:
+        if len(present) > 1 and legend:
             beside = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)} if len(present) > MANY else {}
             axes.legend(fontsize=8, framealpha=0.7, **beside)
 
@@ -110,7 +117,8 @@ def _fig4(found: Found) -> list[Draw | None]:
             if curves:
                 label = "mean ToE, most connected node" if name == RULES else name
                 series[label] = EPSILONS, np.mean(np.asarray(curves), axis=0).tolist()
-        panels.append(_lines(title, "epsilon (squashed ToE)", "fraction of ends", series))
+        last = title == "one vector per node"  # the legend of both
+        panels.append(_lines(title, "epsilon (squashed ToE)", "fraction of ends", series, legend=last))
     return panels
 
 

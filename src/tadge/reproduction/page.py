@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tadge.page.document import document
-from tadge.page.parts import figure, note, section, table, tiles
+from tadge.page.parts import note, section, table, tiles
 from tadge.plots.markup import Markup, element, join
 from tadge.reproduction import printed
 from tadge.reproduction.cells import SUBJECTS
@@ -19,6 +19,7 @@ from tadge.reproduction.tables import Found, Grid
 from tadge.storage.atomic import atomic_file
 
 QUICK = "The quick form, on a small synthetic graph: it shows that everything runs, and says nothing about the paper."
+ONE_PANEL = ("fig8", "fig9")
 READINGS = {
     "fig4": "An end of a test edge counts where it finds a node that it shares an edge with, and the ToE is less than "
     "epsilon off. Left: networks on walks choose among rows, the others among nodes; right: all choose among nodes.",
@@ -96,11 +97,10 @@ def _cell(text: str) -> Markup:
 
 def _drawing(subject: str, made: Mapping[str, bytes]) -> Markup:
     source = f"data:image/svg+xml;base64,{base64.b64encode(made['svg']).decode()}"
-    image = element("img", src=source, alt=CAPTIONS[subject], style="width:100%;background:white;border-radius:6px")
-    title, _, rest = CAPTIONS[subject].partition(". ")
-    return section(
-        subject, f"{title}. {rest}", SUBJECTS[subject].capitalize() + ".", figure("", image, READINGS[subject])
-    )
+    width = 560 if subject in ONE_PANEL else 1_080
+    style = f"width:min(100%,{width}px);background:white;border-radius:6px"
+    image = element("img", src=source, alt=CAPTIONS[subject], style=style)
+    return section(subject, CAPTIONS[subject], READINGS[subject], element("div", image, class_="card"))
 
 
 def _runs(found: Found) -> Markup:

@@ -208,7 +208,7 @@ def _compared(found: Found, subject: str, columns: Sequence[_Column]) -> tuple[l
     measured = set()
     for column in columns:
         if column.theirs:
-            headings.append(f"paper: {column.heading}")
+            headings.append(f"paper: {column.heading.rpartition(', ')[2]}")
             for name in names:
                 printed_here = column.theirs.get(TADGE if name == PRINTED else name, ())
                 rows[name].append(SEPARATOR.join(f"{value:.4f}" for value in printed_here) or DASH)

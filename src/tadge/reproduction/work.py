@@ -14,6 +14,7 @@ from tadge.baselines.ctdne import CTDNE
 from tadge.baselines.of_parts import DegreeAgeVectors, OfWalks, PartMethod, RandomVectors, StaticDeepWalk
 from tadge.config import NetworkConfig, TrainConfig
 from tadge.embedding.estimator import TADGE as Estimator
+from tadge.embedding.presets import configs_from, preset_settings
 from tadge.graph import TemporalGraph
 from tadge.machine import peak_memory_mb
 from tadge.reproduction.cells import DATA, PRINTED, RULES, TADGE, Cell
@@ -133,8 +134,7 @@ def networks(method: str, size: Size, epochs: int) -> tuple[NetworkConfig, Train
     plan = TrainConfig(epochs=epochs, batch_size=size.batch, precision="float32", held_out=0.0)
     shape: dict[str, Any] = {"dim": size.dim, "heads": size.heads, "blocks": size.blocks, "queries": "next"}
     if method == PRINTED:
-        printed = replace(plan, lr=0.005, warmup=0.0, clip=1e12, unknown=0.0, weights=(1.0, 1.0, 1.0, 1.0))
-        return NetworkConfig(**shape, residual=False, dropout=0.1), printed
+        return configs_from(preset_settings("paper") | shape | {"epochs": epochs, "batch_size": size.batch})[1:]
     if method in (GAT, GAT_STRUCTURE):
         return NetworkConfig(**shape, encoder="gat", structure=method == GAT_STRUCTURE), plan
     return NetworkConfig(**shape, structure=method != STRUCTURELESS), plan
