@@ -143,7 +143,7 @@ def subjects_of(names: Sequence[str]) -> list[str]:
     unknown = sorted(asked - set(SUBJECTS) - {"all"})
     if unknown:
         expected = f"all, or some of {', '.join(SUBJECTS)}"
-        raise InputError("unknown table or figure", expected=expected, found=", ".join(unknown), where="subjects")
+        raise InputError("unknown table or figure", expected=expected, found=", ".join(unknown))
     return [subject for subject in SUBJECTS if "all" in asked or subject in asked]
 
 
