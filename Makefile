@@ -2,8 +2,8 @@
 # make test  - set up, run every test (make lint: the linters alone; make bench: the benchmarks;
 #               make docs: these pages as a site in site/; make shown: what the pages show, run again and written down anew;
 #               make audit: known weaknesses of the packages in constraints.txt, asked of a service on the network;
-#               make studies: the main approaches and the ablations, an hour or two; make results: docs/results.md and
-#               docs/board.md from the records in docs/results and docs/board)
+#               make studies: the main approaches and the ablations, an hour or two; make results: docs/results.md,
+#               docs/board.md and docs/paper.md from the records in docs/results, docs/board and docs/paper)
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -65,6 +65,8 @@ results: $(VENV)/.core
 	mv docs/results.md.part docs/results.md
 	$(BIN)/python -m tadge.report.board docs/board > docs/board.md.part
 	mv docs/board.md.part docs/board.md
+	$(BIN)/python -m tadge.reproduction.results docs/paper > docs/paper.md.part
+	mv docs/paper.md.part docs/paper.md
 
 clean:
 	rm -rf $(VENV) demo site build dist

@@ -34,6 +34,9 @@ from .io.interop import to_pyg as to_pyg
 from .io.options import ReadOptions as ReadOptions
 from .io.readers import read_events as read_events
 from .io.vectors import write_vectors as write_vectors
+from .reproduction.run import Reproduction as Reproduction
+from .reproduction.run import check_records as check_records
+from .reproduction.run import reproduce as reproduce
 from .running.options import RunConfig as RunConfig
 from .running.pipeline import run as run
 from .running.reporting import write_report as write_report

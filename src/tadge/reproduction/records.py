@@ -22,7 +22,12 @@ from tadge.storage.atomic import atomic_file
 from tadge.version import __version__
 
 ABOUT, RECORDS, FORMAT = "reproduction.json", "records", "tadge reproduction"
-ROOMS = ("walks", "deepwalk", "network", "embedding", "baselines", "evaluation", "graph", "reproduction")
+CODE = (
+    *("graph", "walks", "deepwalk", "network", "embedding"),
+    *("baselines/of_parts.py", "baselines/ctdne.py", "baselines/graphsage.py", "baselines/vectors.py"),
+    *("evaluation/nearest.py", "evaluation/classes.py", "evaluation/metrics.py"),
+    *("reproduction/judge.py", "reproduction/work.py"),
+)  # rooms and files that figures depend on
 TOLERANCE = 1e-6  # between two runs of one cell, at the same number of threads
 
 Record = dict[str, Any]
@@ -31,16 +36,19 @@ Record = dict[str, Any]
 @cache
 def code_mark() -> str:
     """Give a mark of the code that figures depend on, whatever the commit: 12 letters of a hash of its files."""
-    digest = blake2b(digest_size=6)
-    for room in ROOMS:
-        for name, text in _sources(files("tadge") / room, room):
+    digest, root = blake2b(digest_size=6), files("tadge")
+    for place in CODE:
+        for name, text in _sources(root.joinpath(place), place):
             digest.update(name.encode())
             digest.update(text)
     return digest.hexdigest()
 
 
-def _sources(folder: Traversable, name: str) -> Iterable[tuple[str, bytes]]:
-    for entry in sorted(folder.iterdir(), key=lambda one: one.name):
+def _sources(place: Traversable, name: str) -> Iterable[tuple[str, bytes]]:
+    if place.is_file():
+        yield name, place.read_bytes()
+        return
+    for entry in sorted(place.iterdir(), key=lambda one: one.name):
         if entry.name.endswith(".py"):
             yield f"{name}/{entry.name}", entry.read_bytes()
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from tadge.config import WalkConfig
 from tadge.graph import TemporalGraph
@@ -35,6 +37,14 @@ class Size:
     heads_tried: tuple[int, ...] = (2, 4, 8)
     dims_tried: tuple[int, ...] = (32, 64, 128, 192, 256)
     fractions_tried: tuple[float, ...] = (0.2, 0.4, 0.6, 0.8, 1.0)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Size:
+        """Read back what `dataclasses.asdict` has made of one, and JSON of that."""
+        plain: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
+        }
+        return cls(**plain | {"walks": WalkConfig(**values["walks"])})
 
 
 TRANSACTION = Size()
