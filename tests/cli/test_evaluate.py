@@ -176,8 +176,8 @@ def test_both_protocols(run, folder):
     more = ["--protocol", "both", "--methods", "mean", "--no-control", "--tasks", "toe", *SMALL, "--json", "-q"]
     code, out, err = run("evaluate", "events.csv", "--out", "both", *more)
     assert (code, err) == (0, "")
-    assert [result["protocol"] for result in json.loads(out)] == ["forecast", "paper"]
-    for protocol, found in zip(("forecast", "paper"), json.loads(out), strict=True):
+    assert [result["protocol"] for result in json.loads(out)] == ["forecast", "reconstruction"]
+    for protocol, found in zip(("forecast", "reconstruction"), json.loads(out), strict=True):
         kept = Result.from_json(folder / "both" / f"events-{protocol}-seed0.json")
         assert kept.to_dict() == found
         assert kept.methods.keys() == {*MODELS, "mean"}
@@ -237,7 +237,7 @@ def test_help_mentions_every_option(run, monkeypatch):
 
 
 BAD = {
-    "protocol": (("--protocol", "papers"), "protocol: unknown protocol; expected forecast or paper"),
+    "protocol": (("--protocol", "papers"), "protocol: unknown protocol; expected forecast or reconstruction"),
     "tasks": (("--tasks", "toe,where"), "tasks: unknown task"),
     "no tasks": (("--tasks", ","), "tasks: unknown task"),
     "methods": (("--methods", "mean,guess"), "guess"),

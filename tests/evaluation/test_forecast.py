@@ -592,7 +592,10 @@ BAD = {
         "tasks: unknown task; expected some of toe, links, who-and-when, within, classes",
     ),
     "no task": ({"tasks": ()}, "unknown task"),
-    "protocol": ({"protocol": "papers"}, "protocol: unknown protocol; expected forecast or paper; found 'papers'"),
+    "protocol": (
+        {"protocol": "papers"},
+        "protocol: unknown protocol; expected forecast or reconstruction; found 'papers'",
+    ),
     "against": ({"against": "hard"}, "unknown kind of negatives"),
     "seed": ({"seed": -1}, "not a seed"),
     "model": (

@@ -107,7 +107,7 @@ def test_too_many_periods(graph):
 
 def test_the_papers_protocol_knows_no_periods():
     graph = forum(1500)
-    options = {"protocol": "paper", "methods": ["mean"], "tasks": "toe", "progress": False}
+    options = {"protocol": "reconstruction", "methods": ["mean"], "tasks": "toe", "progress": False}
     result = tadge.evaluate(None, graph, origins=3, **options)
     assert result.methods == tadge.evaluate(None, graph, **options).methods
     assert "test periods" not in str(result)

@@ -18,7 +18,7 @@ from tadge.baselines import make
 from tadge.config import WalkConfig
 from tadge.errors import DatasetError, InputError
 from tadge.evaluation.config import EvaluationConfig, Setting
-from tadge.evaluation.paper import PER_NODE, make_paper_plan
+from tadge.evaluation.paper import EDGES, PER_NODE, TIMELY, make_paper_plan
 from tadge.graph import TemporalGraph
 from tadge.progress import Bars
 from tadge.units import squash
@@ -46,7 +46,7 @@ def setting(graph, seed=0, labels=None):
 
 
 def paper(model, graph, **options):
-    return tadge.evaluate(model, graph, protocol="paper", **{"methods": [], "progress": False} | options)
+    return tadge.evaluate(model, graph, protocol="reconstruction", **{"methods": [], "progress": False} | options)
 
 
 def value(result, name, task, metric):
@@ -97,12 +97,12 @@ def test_a_perfect_reader_is_perfect(graph):
     for metric in ("rmse", "mae"):
         assert value(result, "reader", "toe", metric) == pytest.approx(0.0, abs=1e-12)
     for metric in ("micro-f1", "macro-f1", "AP", "AUC", "AUC same walk"):
-        found = result.methods["reader"]["edges"][metric]
+        found = result.methods["reader"][EDGES][metric]
         assert (found["value"], found["low"], found["high"]) == (PERFECT, PERFECT, PERFECT)
-    assert value(result, "reader", "time-aware edges", "within 0.05") == PERFECT
+    assert value(result, "reader", TIMELY, "within 0.05") == PERFECT
     assert len(result.sentences()) == 5  # ToE squashed, and twice in days
     assert all("reader wins against constant" in sentence for sentence in result.sentences())
-    assert list(result.tasks) == ["toe", "edges", "time-aware edges"]
+    assert list(result.tasks) == ["toe", EDGES, TIMELY]
 
 
 def test_days_are_at_most_the_longest_in_training(graph):
@@ -159,12 +159,12 @@ def test_a_constant_has_the_figures_of_ties(graph):
         "AUC": 1 / 2,
         "AUC same walk": 1 / 2,
     }.items():
-        assert value(result, "constant", "edges", metric) == pytest.approx(expected)  # all pairs count as linked
+        assert value(result, "constant", EDGES, metric) == pytest.approx(expected)  # all pairs count as linked
     for eps in (0.05, 0.25, 0.5):
         share = np.mean(np.abs(error) < eps)
-        assert value(result, "constant", "time-aware edges", f"within {eps:.2f}") == pytest.approx(share)
-    assert result.tasks["edges"]["questions"] == 4 * toe.size
-    assert result.tasks["time-aware edges"]["questions"] == 2 * toe.size
+        assert value(result, "constant", TIMELY, f"within {eps:.2f}") == pytest.approx(share)
+    assert result.tasks[EDGES]["questions"] == 4 * toe.size
+    assert result.tasks[TIMELY]["questions"] == 2 * toe.size
 
 
 def test_a_method_is_asked_only_what_it_can_answer(graph):
@@ -180,10 +180,10 @@ def test_a_method_is_asked_only_what_it_can_answer(graph):
             return -np.abs(src - dst).astype(float)
 
     result = paper(Half(), graph, labels=parity(graph))
-    assert set(result.methods["half"]) == {"edges", "classes"}
+    assert set(result.methods["half"]) == {EDGES, "classes"}
     assert any("no control with shuffled times" in note for note in result.notes)
     assert any(note.startswith("toe: left out, no method here") for note in result.notes)
-    assert any(note.startswith("time-aware edges: left out, no method here") for note in result.notes)
+    assert any(note.startswith(f"{TIMELY}: left out, no method here") for note in result.notes)
     before = Half.asked
     assert set(paper(Half(), graph, tasks="classes", labels=parity(graph)).methods["half"]) == {"classes"}
     assert paper(Half(), graph, tasks=("toe", "who-and-when")).methods == {}
@@ -208,9 +208,9 @@ def test_scores_of_a_rule_are_judged_by_scikit_learn(graph):
     early, test = scores(plan.early, without), scores(plan.test, Counter(targets_of))
     known_early, labels = (np.repeat([1, 0], edges.query_places.size) for edges in (plan.early, plan.test))
     least = max(set(early), key=lambda each: known.f1_score(known_early, early >= each))
-    assert value(result, "popularity", "edges", "AUC") == pytest.approx(known.roc_auc_score(labels, test))
-    assert value(result, "popularity", "edges", "AP") == pytest.approx(known.average_precision_score(labels, test))
-    assert value(result, "popularity", "edges", "micro-f1") == pytest.approx(known.f1_score(labels, test >= least))
+    assert value(result, "popularity", EDGES, "AUC") == pytest.approx(known.roc_auc_score(labels, test))
+    assert value(result, "popularity", EDGES, "AP") == pytest.approx(known.average_precision_score(labels, test))
+    assert value(result, "popularity", EDGES, "micro-f1") == pytest.approx(known.f1_score(labels, test >= least))
 
 
 def test_wrong_places_have_no_link_in_the_whole_graph(graph):
@@ -388,15 +388,15 @@ def fitted():
 
 
 def test_a_model_is_fitted_here_and_has_its_control(judged):
-    assert list(judged.tasks) == ["toe", "edges", "time-aware edges", "classes"]
+    assert list(judged.tasks) == ["toe", EDGES, TIMELY, "classes"]
     assert judged.kinds == {
         **{MODEL: "model", PER_NODE_ROW: "variant", "mean": "rule", "EdgeBank": "rule", CONTROL: "control"},
     }
     assert set(judged.methods[MODEL]) == set(judged.methods[CONTROL]) == set(judged.tasks)
-    assert set(judged.methods[PER_NODE_ROW]) == {"edges"}
+    assert set(judged.methods[PER_NODE_ROW]) == {EDGES}
     assert {one["rival"] for one in judged.comparisons} == {"mean", "EdgeBank", CONTROL}
     assert all(one["model"] == MODEL for one in judged.comparisons)
-    assert judged.rows("edges")[2:] == ["EdgeBank", CONTROL]
+    assert judged.rows(EDGES)[2:] == ["EdgeBank", CONTROL]
     assert {name: set(times) for name, times in judged.times.items()} == {
         name: {"fit", "answers"} for name in (MODEL, "mean", "EdgeBank", CONTROL)
     }
@@ -418,8 +418,8 @@ def test_the_model_is_read_off_the_test_walks(judged, fitted):
     for name, vectors in ((MODEL, rows), (PER_NODE_ROW, means[of])):
         cosine = cosine_similarity(np.nan_to_num(vectors))
         scores = np.concatenate([cosine[edges.query_places, other] for other in (edges.positive, edges.negative)])
-        assert value(judged, name, "edges", "AUC") == pytest.approx(known.roc_auc_score(labels, scores), abs=1e-4)
-    assert value(judged, MODEL, "edges", "AUC") != value(judged, PER_NODE_ROW, "edges", "AUC")
+        assert value(judged, name, EDGES, "AUC") == pytest.approx(known.roc_auc_score(labels, scores), abs=1e-4)
+    assert value(judged, MODEL, EDGES, "AUC") != value(judged, PER_NODE_ROW, EDGES, "AUC")
 
 
 def test_one_fitted_to_the_training_graph_is_taken_as_it_is(judged, fitted):
@@ -447,7 +447,7 @@ def test_a_forecaster_takes_part_as_baselines_do(judged):
     result = paper(models, graph, methods=["mean", "EdgeBank"], labels=parity(graph))
     for task in result.tasks:
         assert result.rows(task)[:2] == ["Forecaster", MODEL]
-    assert set(result.methods["Forecaster"]) == {"toe", "edges", "time-aware edges"}
+    assert set(result.methods["Forecaster"]) == {"toe", EDGES, TIMELY}
     assert result.methods[MODEL] == judged.methods[MODEL]
     assert PER_NODE.format("Forecaster") not in result.kinds
     assert {each["rival"] for each in result.comparisons if each["model"] == "Forecaster"} == {
@@ -460,8 +460,8 @@ def test_a_forecaster_takes_part_as_baselines_do(judged):
     errors = fitted.predict_toe(*pairs, graph=graph, **options) - squash(edges.toe)
     assert value(result, "Forecaster", "toe", "rmse") == pytest.approx(np.sqrt(np.mean(errors**2)))
     again = paper([fitted, small_model()], graph, tasks=("toe", "links"), control=False)
-    assert {task: again.methods["Forecaster"][task] for task in ("toe", "edges")} == {
-        task: result.methods["Forecaster"][task] for task in ("toe", "edges")
+    assert {task: again.methods["Forecaster"][task] for task in ("toe", EDGES)} == {
+        task: result.methods["Forecaster"][task] for task in ("toe", EDGES)
     }
     other = Forecaster(config).fit(graph, progress=False)
     with pytest.raises(InputError, match="models: Forecaster may have seen the test walks"):
@@ -511,9 +511,9 @@ def test_models_are_kept_in_a_folder(judged, tmp_path, monkeypatch):
 
 def test_the_head_says_what_it_is(judged, tmp_path):
     head = str(judged).splitlines()[:2]
-    assert "protocol paper" in head[0]
+    assert "protocol reconstruction" in head[0]
     assert head[1].startswith(
-        "This is reconstruction: vectors of walks have seen the edges, and the ToE, that they are asked about"
+        "Vectors of walks have seen the edges, and the ToE, that they are asked about"
     )
     judged.to_json(tmp_path / "it.json")
     assert str(tadge.Result.from_json(tmp_path / "it.json")) == str(judged)
@@ -529,7 +529,7 @@ def test_crowded_graphs_say_so():
     result = paper(Constant(), graph, tasks="links")
     ends = plan_of(graph).test.query_places.size
     assert any(f"edges: {ends:,} of {ends:,} ends have a link with every node" in note for note in result.notes)
-    assert "AUC same walk" not in result.methods["constant"]["edges"]
+    assert "AUC same walk" not in result.methods["constant"][EDGES]
     assert "AUC same walk" not in str(result).partition("note:")[0]
 
 
@@ -544,10 +544,10 @@ def test_other_kinds_of_graphs(kind):
             paper(None, graph, methods=["mean"])
         return
     result = paper(Reader(graph), graph, methods=["additive", "last act"], control=False)
-    assert value(result, "reader", "edges", "macro-f1") == PERFECT
+    assert value(result, "reader", EDGES, "macro-f1") == PERFECT
     assert value(result, "reader", "toe", "rmse") == pytest.approx(0.0, abs=1e-12)
     assert set(result.methods["additive"]) == {"toe"}
-    assert set(result.methods["last act"]) == {"edges"}
+    assert set(result.methods["last act"]) == {EDGES}
 
 
 # -- bad input --------------------------------------------------------------------------------------------------------
@@ -679,5 +679,5 @@ def test_figures_that_were_measured_before(data_dir, monkeypatch):
     assert value(result, "additive", "toe", "rmse") == pytest.approx(0.3943, abs=0.005)
     assert set(result.tasks) == {"toe"}
     assert str(result).startswith(
-        "bitcoin-otc, protocol paper: 5,881 nodes, 35,592 events; seed 0\nThis is reconstruction"
+        "bitcoin-otc, protocol reconstruction: 5,881 nodes, 35,592 events; seed 0\nVectors of walks have seen"
     )

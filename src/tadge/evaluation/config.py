@@ -14,7 +14,7 @@ from tadge.evaluation.questions import KINDS_OF_NEGATIVES
 from tadge.graph.graph import TemporalGraph
 from tadge.progress import Bars
 
-PROTOCOLS = ("forecast", "paper")
+PROTOCOLS = ("forecast", "reconstruction")
 SHARES = (0.7, 0.15)  # of the events to train and to validate on
 TASKS = ("toe", "links", "who-and-when", "within", "classes")
 
@@ -31,7 +31,9 @@ class EvaluationConfig:
     """
 
     protocol: str = option(
-        "forecast", "forecast: by time, nothing is seen too early; paper: reconstruction of walks", choices=PROTOCOLS
+        "forecast",
+        "forecast: by time, nothing is seen too early; reconstruction: of walks that were seen",
+        choices=PROTOCOLS,
     )
     tasks: Sequence[str] = TASKS
     against: Sequence[str] = AGAINST

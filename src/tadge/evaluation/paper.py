@@ -1,6 +1,6 @@
-"""Protocol "paper": the split of section 5.1, vectors from running the network on the test walks.
+"""Protocol "reconstruction": the split of section 5.1, vectors from running the network on the test walks.
 
-This is reconstruction: a walk shows the network the edges, and their ToE, that it is then asked about. A method that
+A walk shows the network the edges, and their ToE, that it is then asked about. A method that
 does not read walks is asked about pairs of nodes: links as of the end of training, ToE as of the joining of the target.
 """
 
@@ -66,6 +66,7 @@ from tadge.walks.split import WalkSplit, split_by_walks, without_events
 
 CHOOSE_FRACTION = 0.1  # of the training walks: nobody learns from them, thresholds and the like are chosen on them
 MIN_WALKS = 10  # test walks, and training walks
+EDGES, TIMELY = "edges against one wrong place", "time-aware edges against one wrong place"
 PER_NODE = "{}, one vector per node"  # a model whose vectors of a node are averaged
 
 
@@ -106,7 +107,7 @@ def judge_as_in_paper(
     plan = make_paper_plan(setting, configs[0] if configs else WalkConfig())
     _check_unseen(models, plan.split)
     listed, notes = competitors(models, baselines, setting.config.control, setting.seed)
-    result = Result("paper", notes=notes)
+    result = Result("reconstruction", notes=notes)
     fill_paper_result(result, plan, ask_all(result, listed, lambda competitor: paper_answers(competitor, plan)))
     return result
 
@@ -205,9 +206,9 @@ def ask(method: Answerer, plan: PaperPlan, refitted: Answerer) -> dict[str, Meas
     if scores is not None:
         decisions = _decide(plan, *scores)
         if "links" in tasks:
-            measured["edges"] = measure_edges(plan.test, *decisions)
+            measured[EDGES] = measure_edges(plan.test, *decisions)
         if toe is not None and "who-and-when" in tasks:
-            measured["time-aware edges"] = measure_timely_edges(plan.test, *decisions, toe[0])
+            measured[TIMELY] = measure_timely_edges(plan.test, *decisions, toe[0])
     if rows is not None and "links" in tasks:
         means = [vector_score(node_means(*part, plan.setting.graph.num_nodes)[part[1]]) for part in rows[1:]]
         measured["edges per node"] = measure_edges(plan.test, *_decide(plan, *means))
@@ -300,8 +301,8 @@ def class_parts(labels: Ints, learn: Walks, choose: Walks, test: Walks) -> Class
 
 METRICS = {
     "toe": ("rmse", SHOWN["toe"][:5]),
-    "edges": ("macro-f1", ("micro-f1", "macro-f1", "AP", "AUC", "AUC same walk")),
-    "time-aware edges": ("within 0.25", tuple(f"within {eps:.2f}" for eps in EPSILONS[::2])),
+    EDGES: ("macro-f1", ("micro-f1", "macro-f1", "AP", "AUC", "AUC same walk")),
+    TIMELY: ("within 0.25", tuple(f"within {eps:.2f}" for eps in EPSILONS[::2])),
     "classes": ("macro-f1", ("micro-f1", "macro-f1", "micro-f1 new", "macro-f1 new")),
 }  # by task: the main one, and those that tables show
 
@@ -314,10 +315,10 @@ def fill_paper_result(result: Result, plan: PaperPlan, answers: Mapping[str, Ans
             if task in given:
                 measured.setdefault(task, {})[name] = given[task]
         if "edges per node" in given:
-            measured["edges"][PER_NODE.format(name)] = given["edges per node"]
+            measured[EDGES][PER_NODE.format(name)] = given["edges per node"]
             result.kinds[PER_NODE.format(name)] = "variant"
     ends = plan.test.query_places.size
-    questions = {"toe": plan.test.toe.size, "edges": 2 * ends, "time-aware edges": ends}
+    questions = {"toe": plan.test.toe.size, EDGES: 2 * ends, TIMELY: ends}
     groups: dict[str, Any] = {}
     if plan.classes is not None:
         parts, nodes = plan.classes, plan.classes.nodes
@@ -341,12 +342,12 @@ def _notes(plan: PaperPlan, measured: Mapping[str, Any]) -> list[str]:
             f"classes: {fraction:.0%} of the test nodes are in training walks too, with their label; "
             "the columns with `new` are about the others"
         )
-    if "edges" in measured:
+    if EDGES in measured:
         notes.append(
             "edges: every end of a test edge is asked about the other end and about one place of the test walks whose "
             "node it has no link with; AUC same walk: against the places of its own walk that it has no link with"
         )
-    if plan.test.no_negative_count and "edges" in measured:
+    if plan.test.no_negative_count and EDGES in measured:
         count = f"{plan.test.no_negative_count:,} of {plan.test.query_places.size:,}"
         notes.append(f"edges: {count} ends have a link with every node of the test walks; they get any place")
     if plan.classes is None and "classes" in plan.tasks:

@@ -33,7 +33,7 @@ class Result:
     """Hold the figures of an evaluation.
 
     Attributes:
-        protocol: "forecast" or "paper".
+        protocol: "forecast" or "reconstruction".
         tasks: of each task `main`, the metric that methods are compared by; `shown`, the metrics that tables show;
             `questions`, how many were asked; and `targets`, about how many targets, where those of one target are
             drawn together for intervals. Metrics that begin with rmse, mae, median, brier, gap or pinball are errors.

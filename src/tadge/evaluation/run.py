@@ -58,7 +58,7 @@ def evaluate(
         methods: names of baselines, or methods; by default all baselines.
         folder: where models and finished parts are kept, so that the work goes on after a stop.
         progress: whether to show how far it is; by default where people can see it.
-        options: fields of the config to change: `tasks="links"`, `protocol="paper"`, `control=False`, ...
+        options: fields of the config to change: `tasks="links"`, `protocol="reconstruction"`, `control=False`, ...
     """
     began = time.perf_counter()
     check_kind(graph, TemporalGraph, "graph")
@@ -68,7 +68,7 @@ def evaluate(
     record = record_of(judged, methods, config, numbers, seed)
     place = None if folder is None else Path(folder)
     setting = Setting(graph, config, seed, numbers, place, Bars(progress, log=_log, lines=True))
-    judge = judge_as_in_paper if config.protocol == "paper" else judge_origins
+    judge = judge_as_in_paper if config.protocol == "reconstruction" else judge_origins
     result = judge(judged, methods, setting)
     result.data = {"name": config.name, "fingerprint": graph.fingerprint}
     result.data |= {"nodes": graph.num_nodes, "events": graph.num_events}
@@ -126,7 +126,7 @@ def evaluate_seeds(
     Args:
         make: gives the models of a seed, as `evaluate` takes them; such as `default_models`.
         graph: the whole history.
-        protocols: "forecast", "paper", or both.
+        protocols: "forecast", "reconstruction", or both.
         seeds: how many.
         out: folder for `<name>-<protocol>-seed<k>.json` and, of all seeds together, `<name>-<protocol>.json`; models
             and finished parts are kept in folders beside them.

@@ -20,7 +20,7 @@ KINDS_IN_WORDS = {
     "unseen": "have a node not seen before",
 }
 MEANING = {
-    "paper": "This is reconstruction: vectors of walks have seen the edges, and the ToE, that they are asked about.",
+    "reconstruction": "Vectors of walks have seen the edges, and the ToE, that they are asked about.",
     "forecast": "Every question is answered from what happened before its moment.",
 }
 

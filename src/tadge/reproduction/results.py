@@ -50,7 +50,7 @@ def _section(folder: Path, parent: str) -> Iterator[str]:
     yield (
         f"{about['nodes']:,} nodes, {about['events']:,} events, data {about['fingerprint']}; "
         f"{len(found.records)} runs, {duration_text(seconds)} in all, by {' and '.join(marks)}. "
-        f"`tadge reproduce --check docs/{parent}/{folder.name}` runs one of them again with the code at hand.\n"
+        f"`tadge reproduce` with `--check docs/{parent}/{folder.name}` runs one of them again with the code at hand.\n"
     )
     yield "\n".join(f"- {line}" for line in findings(found)) + "\n"
     for subject in SUBJECTS:
