@@ -89,9 +89,7 @@ def initial_vectors(
     return rows
 
 
-def _learned(
-    graph: TemporalGraph, method: str, dim: int, seed: int, tell: Report, plan: SkipGramPlan
-) -> Vectors:
+def _learned(graph: TemporalGraph, method: str, dim: int, seed: int, tell: Report, plan: SkipGramPlan) -> Vectors:
     if method == "random":
         tell(1, 1)
         return _random_rows(graph.num_nodes, method, dim, seed)
@@ -132,9 +130,7 @@ def _file(method: str) -> Path:
 # -- walks ------------------------------------------------------------------------------------------------------------
 
 
-def _by_walks(
-    graph: TemporalGraph, method: str, dim: int, seed: int, report: Report, plan: SkipGramPlan
-) -> Vectors:
+def _by_walks(graph: TemporalGraph, method: str, dim: int, seed: int, report: Report, plan: SkipGramPlan) -> Vectors:
     """Learn from walks, block by block; only the first round, which says how often nodes are visited, is kept."""
     start, neighbours = static.neighbour_lists(static_links(graph), graph.num_nodes)
     table = start_table(graph.num_nodes, dim, seed, method)

@@ -10,9 +10,7 @@ from tadge.deepwalk.skipgram import alias_table, train_walks
 from tadge.seeding import stream
 
 
-def sequence_vectors(
-    sequences: Nodes, num_nodes: int, dim: int, seed: int, *, window: int, epochs: int = 1
-) -> Vectors:
+def sequence_vectors(sequences: Nodes, num_nodes: int, dim: int, seed: int, *, window: int, epochs: int = 1) -> Vectors:
     """Learn a vector for every node from sequences of nodes, (N, dim); the same seed gives the same vectors.
 
     Skip-gram with five negatives, as word2vec has it. Nodes that stand in no sequence have zeros.
