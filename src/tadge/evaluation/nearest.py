@@ -62,7 +62,7 @@ def choose_among_nodes(part: Part, vectors: Vectors) -> Choices:
 
 
 def choose_among_rows(part: Part, rows: Vectors, batch: int = BATCH) -> Choices:
-    """Let every end choose the likeliest of all rows of its batch of walks by the product of rows, (W, L, D), as Eq. 35.
+    """Let every end choose the likeliest of all rows of its batch of walks by the product of rows, (W, L, D): Eq. 35.
 
     The walks are taken in order of their beginning, `batch` at a time. A row is never its own choice; the row of a node
     that it shares an edge with is a hit, in whatever walk it stands.
