@@ -9,7 +9,8 @@ zeros where they do not stand in it.
 edges: nearest of all test nodes by cosine, or by product; a hit if it is a neighbour. Networks over walks: likewise
 with the mean row of each node. rows: the likeliest among all rows of a batch of walks, by product (Eq. 35) or cosine;
 methods with one vector per node then have the same row wherever a node stands.
-toe: an elastic net on sums of both ends' vectors, with or without a constant; networks over walks have their own.
+toe: an elastic net on sums of both ends' vectors, with or without a constant; networks over walks have their own, which
+is the same in all rows.
 classes: a support vector machine with a Gaussian kernel from vectors of the training part to those of the test part;
 cost and width chosen on the part to choose on, or scikit-learn's defaults.
 
@@ -55,6 +56,7 @@ PRINTED = {  # Transaction: edges micro, macro; ToE; classes micro, macro
 }
 COLUMNS = {"edges": slice(0, 2), "toe": slice(2, 3), "classes": slice(3, 5)}
 CONTROLS = ("random vectors", "degree + age")
+WAYS_OF_TOE = ("separate, with a constant", "shared, with a constant", "separate, without", "shared, without")
 SETTINGS_OF_CTDNE = (1, 5, 20, 50, 100, 200)
 Figures = dict[str, dict[str, dict[str, list[tuple[float, ...]]]]]  # task, reading, method: one per seed
 
@@ -98,6 +100,9 @@ def edges(parts: WalkParts, method: PartMethod) -> dict[str, tuple[float, ...]]:
     for name, taken in (("product", rows), ("cosine", unit(rows))):
         choices = choose_among_rows(test, taken)
         found[f"rows, {name}"] = choices.micro_f1, choices.macro_f1
+    found["separate, cosine; networks: rows, product"] = found[
+        "separate, cosine" if isinstance(method, NodeVectors) else "rows, product"
+    ]
     return found
 
 
@@ -115,7 +120,7 @@ def toe(parts: WalkParts, method: PartMethod) -> dict[str, tuple[float, ...]]:
     predicted = method.toe("test")
     if predicted is not None:
         error = predicted - squash(parts["test"].walks.toe[:, 1:])
-        return {"its own": (float(np.sqrt(np.nanmean(error**2))),)}
+        return dict.fromkeys(WAYS_OF_TOE, (float(np.sqrt(np.nanmean(error**2))),))
     learned = sums(parts, "learn", method.nodes("learn"))
     found = {}
     for words, constant in (("with a constant", True), ("without", False)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import torch
@@ -33,7 +33,6 @@ NOISE = 0.75
 STEPS = 50  # gradient steps, each with one walk from every node
 RATE = 0.001  # of 0.0001, 0.001 and 0.01 the best on the part to choose on, on the paper's smallest data set
 GRAD_LIMIT = 1.0
-GROUPS = (1, 3, 7, 15)  # most links of a node in each group that an LSTM pads alike
 
 
 @dataclass(frozen=True)
@@ -103,7 +102,7 @@ class GraphSAGE(NodeVectors):
 
     def _learn(self, parts: WalkParts) -> None:
         geometric_layers(self.name)
-        learn, choose = (self._static(parts[name], name) for name in ("learn", "choose"))  # type: ignore[arg-type]
+        learn, choose = (self._static(parts[name], name) for name in ("learn", "choose"))
         models = {kind: self._train(kind, learn) for kind in self.config.aggregators}
         self.hits_ = {
             kind: nearest_hits(self._apply(model, choose, "choose"), choose) for kind, model in models.items()
@@ -163,13 +162,13 @@ class SampledLayers(nn.Module):
         super().__init__()
         self.kind = kind
         layer = geometric_layers("GraphSAGE").SAGEConv
-        options = {
+        ways: dict[Aggregator, dict[str, Any]] = {
             "gcn": {"aggr": "mean", "root_weight": False},
             "mean": {"aggr": "mean"},
             "pool": {"aggr": "max", "project": True},
             "lstm": {"aggr": "lstm"},
-        }[kind]
-        self.layers = nn.ModuleList(layer(width, dim, **options) for width in (inner, dim))
+        }
+        self.layers = nn.ModuleList(layer(width, dim, **ways[kind]) for width in (inner, dim))
 
     def forward(self, graph: StaticGraph, rng: np.random.Generator) -> Tensor:
         """Embed all nodes of a graph, (n, dim); the generator draws which neighbours they hear."""
@@ -180,11 +179,11 @@ class SampledLayers(nn.Module):
         return functional.normalize(x)
 
     def _layer(self, layer: nn.Module, x: Tensor, links: Ints) -> Tensor:
-        """Apply a layer; an LSTM, which pads, to nodes with about as many links at a time."""
+        """Apply a layer; an LSTM to nodes with as many links at a time: it would take padding for neighbours."""
         if self.kind != "lstm":
             return layer(x, torch.from_numpy(links))  # type: ignore[no-any-return]
         count = np.bincount(links[1], minlength=len(x))
-        group, parts, order = np.searchsorted(GROUPS, count), [], []
+        group, parts, order = np.maximum(count, 1), [], []
         for number in np.unique(group):
             nodes = np.flatnonzero(group == number)
             place = np.full(len(x), -1)
