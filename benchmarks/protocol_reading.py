@@ -14,7 +14,8 @@ is the same in all rows.
 classes: a support vector machine with a Gaussian kernel from vectors of the training part to those of the test part;
 cost and width chosen on the part to choose on, or scikit-learn's defaults.
 
-The last column is the mean distance from what is printed. Nothing is chosen by it: it is a description.
+The last column is the mean distance from what is printed. Nothing is chosen by it: it is a description. Tables are printed
+after each split, with the means so far.
 Settings that the paper leaves open come last: passes of CTDNE, aggregators and features of GraphSAGE.
 """
 
@@ -58,7 +59,7 @@ COLUMNS = {"edges": slice(0, 2), "toe": slice(2, 3), "classes": slice(3, 5)}
 CONTROLS = ("random vectors", "degree + age")
 WAYS_OF_TOE = ("separate, with a constant", "shared, with a constant", "separate, without", "shared, without")
 SETTINGS_OF_CTDNE = (1, 5, 20, 50, 100, 200)
-Figures = dict[str, dict[str, dict[str, list[tuple[float, ...]]]]]  # task, reading, method: one per seed
+Figures = dict[str, dict[str, dict[str, list[tuple[float, ...]]]]]  # task, reading, method: one per split
 
 
 # -- readings ----------------------------------------------------------------------------------------------------------
@@ -178,18 +179,20 @@ def show(title: str, task: str, found: dict[str, dict[str, list[tuple[float, ...
         print(f"| {reading} | {' | '.join(cells)} | {f'{np.mean(apart):.3f}' if apart else ''} |", flush=True)
 
 
-def open_settings(parts: WalkParts, found: Figures, seed: int) -> None:
-    """Measure what the paper leaves open: how long CTDNE learns, what GraphSAGE is given."""
-    tried: dict[str, PartMethod] = {f"CTDNE, {count} passes": CTDNE(seed, epochs=count) for count in SETTINGS_OF_CTDNE}
+def show_open_settings(parts: WalkParts) -> None:
+    """Measure and print what the paper leaves open: how long CTDNE learns, what GraphSAGE is given."""
+    tried: dict[str, PartMethod] = {f"CTDNE, {count} passes": CTDNE(epochs=count) for count in SETTINGS_OF_CTDNE}
     for features in ("random", "degree", "deepwalk"):
         for kind in AGGREGATORS:
             config = SageConfig((kind,), features)  # type: ignore[arg-type]
-            tried[f"GraphSAGE, {kind}, {features} features"] = GraphSAGE(seed, config=config)
+            tried[f"GraphSAGE, {kind}, {features} features"] = GraphSAGE(config=config)
+    print(
+        "\nOpen settings, first split: static edges, separate, cosine\n| setting | to choose on | test |\n|---|---|---|"
+    )
     for name, method in tried.items():
         method.fit(parts)
-        for part in ("choose", "test"):
-            choices = choose_among_nodes(parts[part], method.nodes(part))  # type: ignore[index, arg-type]
-            found["open"][name][part].append((choices.micro_f1, choices.macro_f1))
+        choices = [choose_among_nodes(parts[part], method.nodes(part)) for part in ("choose", "test")]  # type: ignore[index, arg-type]
+        print(f"| {name} | {' | '.join(cell((made.micro_f1, made.macro_f1)) for made in choices)} |", flush=True)
 
 
 def main() -> int:
@@ -229,17 +232,12 @@ def main() -> int:
                     found[task][reading][name].append(figures)
             chosen = f", {method.aggregator_}" if isinstance(method, GraphSAGE) else ""
             print(f"seed {seed}: {name}{chosen}, {time.perf_counter() - begin:.0f} s", flush=True)
-        if not given.no_settings:
-            open_settings(parts, found, seed)
-    show("Static edges, Micro-F1 / Macro-F1", "edges", found["edges"], names)
-    show("ToE, RMSE", "toe", found["toe"], names)
-    show("Classes, Micro-F1 / Macro-F1", "classes", found["classes"], names)
+        print(f"\nmeans of {seed + 1} splits")
+        show("Static edges, Micro-F1 / Macro-F1", "edges", found["edges"], names)
+        show("ToE, RMSE", "toe", found["toe"], names)
+        show("Classes, Micro-F1 / Macro-F1", "classes", found["classes"], names)
     if not given.no_settings:
-        print("\nOpen settings: static edges, separate, cosine\n| setting | part to choose on | test |\n|---|---|---|")
-        for name, by_part in found["open"].items():
-            print(
-                f"| {name} | {' | '.join(cell(tuple(np.mean(by_part[part], axis=0))) for part in ('choose', 'test'))} |"
-            )
+        show_open_settings(walk_parts(graph, WalkConfig(), 0))
     return 0
 
 
