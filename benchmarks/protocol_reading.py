@@ -14,8 +14,9 @@ is the same in all rows.
 classes: a support vector machine with a Gaussian kernel from vectors of the training part to those of the test part;
 cost and width chosen on the part to choose on, or scikit-learn's defaults.
 
-The last column is the mean distance from what is printed. Nothing is chosen by it: it is a description. Tables are printed
+The last column is the mean distance from what is printed. Nothing is chosen by it: it is a description. Tables come
 after each split, with the means so far.
+
 Settings that the paper leaves open come last: passes of CTDNE, aggregators and features of GraphSAGE.
 """
 
