@@ -62,9 +62,30 @@ def test_a_line_is_found():
     assert head == pytest.approx([0.1, -0.02, 0, 0.3], abs=2e-3)
 
 
+def test_without_a_constant_all_is_in_the_weights():
+    rng = np.random.default_rng(0)
+    x = (rng.standard_normal((2_000, 3)) * [1, 5, 0] + [0, 2, 1]).astype(np.float32)
+    head = elastic_net(x, 0.3 + 0.1 * x[:, 0] - 0.02 * x[:, 1], constant=False)
+    assert head == pytest.approx([0.1, -0.02, 0.3, 0], abs=2e-3)  # the column of ones takes the constant's place
+    target = rng.uniform(0, 1, 2_000)
+    net, scale = (
+        elastic_net(x[:, :2], target, constant=False),
+        np.sqrt(np.mean(x[:, :2].astype(np.float64) ** 2, axis=0)),
+    )
+    errors = []
+    for penalty in NET_PENALTIES:
+        solved = ElasticNet(penalty, l1_ratio=BALANCE, fit_intercept=False, max_iter=100_000, tol=1e-8)
+        early = np.sqrt(np.mean(x[:1_600, :2].astype(np.float64) ** 2, axis=0))
+        solved.fit(x[:1_600, :2] / early, target[:1_600])
+        errors.append(np.mean((solved.predict(x[1_600:, :2] / early) - target[1_600:]) ** 2))
+    solved = ElasticNet(NET_PENALTIES[int(np.argmin(errors))], l1_ratio=BALANCE, fit_intercept=False, tol=1e-8)
+    assert net == pytest.approx([*solved.fit(x[:, :2] / scale, target).coef_ / scale, 0], abs=1e-4)
+
+
 def test_hardly_anything_to_learn_from():
     assert elastic_net(np.ones((0, 2), np.float32), np.empty(0)).tolist() == [0, 0, 0.5]
     assert elastic_net(np.ones((1, 2), np.float32), np.array([0.3])).tolist() == [0, 0, 0.3]
+    assert elastic_net(np.ones((1, 2), np.float32), np.array([0.3]), constant=False).tolist() == [0, 0, 0]
     graph = forum()
     empty = DeepWalk(dim=4).fit(graph.before(graph.time[0]))
     assert empty.predict_toe([0], [1], [0.0], graph=graph, unit="squashed").tolist() == [0.5]

@@ -148,6 +148,25 @@ def test_rounds_walk_from_every_node_that_has_a_neighbour(method, monkeypatch):
     )
 
 
+def test_a_plan_says_how_far_walks_go(monkeypatch):
+    graph, seen = two_cliques(5), []
+    train = initialise.train_walks
+
+    def record(table, context, walks, noise, key, number, total, window):
+        seen.append((*walks.shape, total, window))
+        train(table, context, walks, noise, key, number, total, window)
+
+    monkeypatch.setattr(initialise, "train_walks", record)
+    default = initial_vectors(graph, "deepwalk", 8, 0)
+    assert set(seen) == {(10, initialise.LENGTH, 100, initialise.WINDOW)}
+    assert len(seen) == initialise.WALKS_PER_NODE
+    seen.clear()
+    vectors = initial_vectors(graph, "deepwalk", 8, 0, plan=initialise.SkipGramPlan(3, 7, 2))
+    assert seen == [(10, 7, 30, 2)] * 3
+    assert not np.array_equal(vectors, default)
+    assert (initialise.DEEPWALK.per_node, initialise.DEEPWALK.length, initialise.DEEPWALK.window) == (80, 40, 10)
+
+
 def test_only_the_links_matter():
     graph = two_cliques(5)
     turned = TemporalGraph.from_arrays(graph.dst[::-1], graph.src[::-1], graph.time, unit="days", ids=graph.ids)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from tadge.config import WalkConfig
 from tadge.errors import InputError
 from tadge.walks import PAD
-from tadge.walks.parts import PART_NAMES, walk_parts
+from tadge.walks.parts import PART_NAMES, mean_rows, walk_parts
 
 
 @pytest.mark.parametrize("directed", [True, False])
@@ -56,3 +56,16 @@ def test_a_shortfall_is_said():
 def test_too_few_walks_are_one_sentence():
     with pytest.raises(InputError, match="too few walks with an edge to choose"):
         walk_parts(random_graph(60, 5_000, span=4_000), WalkConfig(num_walks=60))
+
+
+def test_rows_are_averaged_by_node():
+    parts = walk_parts(random_graph(60, 5_000, span=4_000), WalkConfig(num_walks=300))
+    part = parts["test"]
+    rows = np.random.default_rng(0).standard_normal((*part.walks.nodes.shape, 3)).astype(np.float32)
+    rows[part.walks.nodes < 0] = np.nan
+    means = mean_rows(part, rows)
+    assert means.shape == (parts.graph.num_nodes, 3)
+    for node in range(parts.graph.num_nodes):
+        at = part.walks.nodes == node
+        expected = rows[at].mean(0) if at.any() else np.zeros(3)
+        np.testing.assert_allclose(means[node], expected, rtol=1e-4, atol=1e-5)

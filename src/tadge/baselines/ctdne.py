@@ -8,7 +8,7 @@ from tadge.deepwalk.sequences import sequence_vectors
 from tadge.walks.parts import Part, PartName
 
 WINDOW = 10  # its own paper's: wider than the walks of the paper's smaller data sets are long
-EPOCHS = 5
+EPOCHS = 200  # of 20 to 400 the best on the part to choose on, in nearest nodes, on the paper's smallest data set
 
 
 class CTDNE(NodeVectors):

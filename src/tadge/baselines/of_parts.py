@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Protocol, Self, runtime_checkable
+from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -53,7 +53,7 @@ class NodeVectors:
         dim: their width.
     """
 
-    name: ClassVar[str]
+    name: str
 
     def __init__(self, seed: int = 0, dim: int = DIM) -> None:
         self.seed, self.dim = check_seed(seed), dim

@@ -106,30 +106,32 @@ class DeepWalk(Baseline):
         return self._vectors(graph, src) + self._vectors(graph, dst)
 
 
-def elastic_net(features: npt.NDArray[np.float32], target: Days) -> Days:
+def elastic_net(features: npt.NDArray[np.float32], target: Days, constant: bool = True) -> Days:
     """Learn weights and, last, a constant, (F + 1,); the penalty is the best on the latest fifth.
 
     Args:
         features: (n, F), in order of time.
         target: (n,).
+        constant: learn a constant; else it is 0, as Eq. 36 is printed.
     """
-    constant = float(target.mean()) if target.size else ONE_DAY
     cut = latest_from(target.size)
     if not 1 < cut < target.size:
-        return np.append(np.zeros(features.shape[1]), constant)
-    heads = _path(features[:cut], target[:cut], NET_PENALTIES)
+        mean = float(target.mean()) if target.size else ONE_DAY
+        return np.append(np.zeros(features.shape[1]), mean if constant else 0.0)
+    heads = _path(features[:cut], target[:cut], NET_PENALTIES, constant)
     best = smallest_error((features[cut:] @ head[:-1] + head[-1] for head in heads), target[cut:])
-    return _path(features, target, NET_PENALTIES[best:])[0]
+    return _path(features, target, NET_PENALTIES[best:], constant)[0]
 
 
-def _path(features: npt.NDArray[np.float32], target: Days, penalties: Days) -> list[Days]:
+def _path(features: npt.NDArray[np.float32], target: Days, penalties: Days, constant: bool) -> list[Days]:
     """Solve for every penalty, given from weak to strong, (F + 1,) each."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import enet_path
 
-    mean, spread = features.mean(axis=0, dtype=np.float64), features.std(axis=0, dtype=np.float64)
+    mean, middle = features.mean(axis=0, dtype=np.float64) * constant, float(target.mean()) * constant
+    spread = np.sqrt(np.mean((features - mean) ** 2, axis=0))
     spread = np.where(spread > 1e-12, spread, np.inf)  # what does not vary tells nothing
-    x, middle = (features - mean) / spread, float(target.mean())
+    x = (features - mean) / spread
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the weakest penalties, which are chosen where they serve
         found = enet_path(x, target - middle, l1_ratio=BALANCE, alphas=penalties[::-1], precompute=True)

@@ -46,7 +46,7 @@ class WalkAttention(nn.Module):
         """Embed the rows of packed walks, (R, D), as (R, D)."""
         links = torch.cat([packing.edges, packing.edges.flip(1)]).T.contiguous()  # (2, 2M): both directions
         with torch.autocast(x.device.type, enabled=False):  # sums over neighbours, in one dtype
-            rows = x.float()
+            rows = x.to(next(self.parameters()).dtype)
             for number, layer in enumerate(self.layers):
                 rows = layer(functional.elu(rows) if number else rows, links)
         return rows
