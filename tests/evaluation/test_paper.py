@@ -512,9 +512,7 @@ def test_models_are_kept_in_a_folder(judged, tmp_path, monkeypatch):
 def test_the_head_says_what_it_is(judged, tmp_path):
     head = str(judged).splitlines()[:2]
     assert "protocol reconstruction" in head[0]
-    assert head[1].startswith(
-        "Vectors of walks have seen the edges, and the ToE, that they are asked about"
-    )
+    assert head[1].startswith("Vectors of walks have seen the edges, and the ToE, that they are asked about")
     judged.to_json(tmp_path / "it.json")
     assert str(tadge.Result.from_json(tmp_path / "it.json")) == str(judged)
     assert PER_NODE_ROW in str(judged)

@@ -62,7 +62,7 @@ def evaluate(
     protocol: Annotated[
         str,
         typer.Option(
-            help="forecast: by time, nothing is seen too early; reconstruction: of walks, against one wrong place each; "
+            help="forecast: by time, nothing is seen too early; reconstruction: of walks, against a wrong place each; "
             "or both. The paper's own tables are made by tadge reproduce.",
             autocompletion=lambda: ["forecast", "reconstruction", "both"],
         ),

@@ -17,6 +17,7 @@ def paper_methods(
     train_config: TrainConfig,
     seed: int = 0,
     progress: bool | None = None,
+    device: str | None = None,
 ) -> dict[str, PartMethod]:
     """Make all methods by name, in the order of the paper's tables, to be fitted; the controls come last.
 
@@ -26,10 +27,11 @@ def paper_methods(
         train_config: how the networks over walks are trained.
         seed: of all of them.
         progress: whether those networks show how far they are.
+        device: where they are trained.
     """
 
     def of_walks(name: str, network: NetworkConfig) -> OfWalks:
-        return OfWalks(name, TADGE(walk_config, network, train_config, seed), progress)
+        return OfWalks(name, TADGE(walk_config, network, train_config, seed, device=device), progress)
 
     dim, gat = network_config.dim, replace(network_config, encoder="gat", queries="next")
     methods: list[PartMethod] = [

@@ -30,7 +30,7 @@ SUBJECTS = {
 }  # everything of section 5 that holds figures, by its name in the paper
 
 DATA, RULES, TADGE, PRINTED = "data", "free rules", "TADGE", "TADGE as printed"
-METHODS = ("DeepWalk", "CTDNE", "GAT", "GAT-strc", "TADGE-tTran", PRINTED, TADGE)
+METHODS = ("DeepWalk", "CTDNE", "GraphSAGE", "GAT", "GAT-strc", "TADGE-tTran", PRINTED, TADGE)
 CONTROLS = ("random vectors", "degree + age")
 INITS = ("random", "deepwalk", "node2vec", "line")  # of Table 6 and Fig. 9
 COMPARED = ("table3", "table4", "table5", "fig4")  # every method, every seed

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from tadge.arrays import Ints
-from tadge.baselines.ctdne import CTDNE
-from tadge.baselines.of_parts import DegreeAgeVectors, OfWalks, PartMethod, RandomVectors, StaticDeepWalk
+from tadge.baselines.of_parts import OfWalks, PartMethod
 from tadge.config import NetworkConfig, TrainConfig
 from tadge.embedding.estimator import TADGE as Estimator
 from tadge.embedding.presets import configs_from, preset_settings
+from tadge.evaluation.paper_methods import paper_methods
 from tadge.graph import TemporalGraph
 from tadge.machine import peak_memory_mb
 from tadge.reproduction.cells import DATA, PRINTED, RULES, TADGE, Cell
@@ -25,8 +24,6 @@ from tadge.seeding import stream
 from tadge.walks.lengths import uncut_length_distribution
 from tadge.walks.parts import Part, WalkParts, walk_parts
 from tadge.walks.split import without_events
-
-STRUCTURELESS, GAT, GAT_STRUCTURE = "TADGE-tTran", "GAT", "GAT-strc"
 
 
 @dataclass
@@ -102,42 +99,23 @@ class Workshop:
 
     def method(self, cell: Cell) -> PartMethod:
         """Make the method of a cell, not yet fitted."""
-        if cell.method not in (TADGE, PRINTED, STRUCTURELESS, GAT, GAT_STRUCTURE):
-            return vectors_by(cell.method, self.size, cell.seed)
-        changes = dict(cell.changes)
-        changes.pop("fraction", None)
+        network, training = self.configs(cell)
+        methods = paper_methods(self.size.walks, network, training, cell.seed, self.progress, self.device)
+        if cell.method != PRINTED:
+            return methods[cell.method]
+        as_printed = methods[TADGE]
+        assert isinstance(as_printed, OfWalks)
+        as_printed.name = PRINTED
+        return as_printed
+
+    def configs(self, cell: Cell) -> tuple[NetworkConfig, TrainConfig]:
+        """Give the options of networks on walks: the preset of the paper or ours, at this size, with the cell's changes."""
         epochs = self.size.epochs if cell.epochs is None else cell.epochs
-        network, training = networks(cell.method, self.size, epochs)
-        for name, value in changes.items():
-            if hasattr(network, name):
-                network = replace(network, **{name: value})
-            else:
-                training = replace(training, **{name: value})
-        estimator = Estimator(self.size.walks, network, training, cell.seed, device=self.device)
-        return OfWalks(cell.method, estimator, progress=self.progress)
-
-
-def vectors_by(method: str, size: Size, seed: int) -> PartMethod:
-    """Make a method that has one vector per node."""
-    if method == "degree + age":
-        return DegreeAgeVectors(seed)
-    kinds: dict[str, Callable[[int, int], PartMethod]] = {
-        "random vectors": RandomVectors,
-        "DeepWalk": StaticDeepWalk,
-        "CTDNE": CTDNE,
-    }
-    return kinds[method](seed, size.dim)
-
-
-def networks(method: str, size: Size, epochs: int) -> tuple[NetworkConfig, TrainConfig]:
-    """Give the options of the methods that are networks on walks."""
-    plan = TrainConfig(epochs=epochs, batch_size=size.batch, precision="float32", held_out=0.0)
-    shape: dict[str, Any] = {"dim": size.dim, "heads": size.heads, "blocks": size.blocks, "queries": "next"}
-    if method == PRINTED:
-        return configs_from(preset_settings("paper") | shape | {"epochs": epochs, "batch_size": size.batch})[1:]
-    if method in (GAT, GAT_STRUCTURE):
-        return NetworkConfig(**shape, encoder="gat", structure=method == GAT_STRUCTURE), plan
-    return NetworkConfig(**shape, structure=method != STRUCTURELESS), plan
+        settings = preset_settings("paper" if cell.method == PRINTED else "tuned") | {"epochs": epochs}
+        settings |= {"dim": self.size.dim, "heads": self.size.heads, "blocks": self.size.blocks}
+        settings |= {"batch_size": self.size.batch} | dict(cell.changes)
+        settings.pop("fraction", None)
+        return configs_from(settings)[1:]
 
 
 def with_fewer_walks(parts: WalkParts, fraction: float) -> WalkParts:
