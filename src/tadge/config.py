@@ -240,8 +240,8 @@ class TrainConfig:
     )
     edges: str = option(
         "rows",
-        "candidates of the edge loss: all rows of a batch, or its nodes, each as the mean of its rows",
-        choices=("rows", "nodes"),
+        "candidates of the edge loss: all rows of a batch, its nodes, each as the mean of its rows, or both",
+        choices=("rows", "nodes", "both"),
     )
     warmup: float = option(0.05, "fraction of all steps in which the learning rate rises", low=0.0, high=1.0)
     schedule: str = option(
