@@ -251,12 +251,10 @@ class TrainConfig:
     held_out: float = option(0.05, "fraction of the walks held out for early stopping; 0: none", low=0.0, high=0.5)
     patience: int = option(5, "epochs without a smaller loss on the held-out walks before training stops", low=1)
     resample: bool = option(False, "whether to sample new walks in every epoch")
-    unknown: float = option(
-        0.02, "fraction of nodes replaced by the vector of unknown nodes in training", low=0.0, high=0.9
-    )
+    unknown: float = option(0.02, "fraction of nodes shown in training as if they were new", low=0.0, high=0.9)
     new_nodes: str = option(
         "unknown",
-        "vector of nodes never seen in training, in walks: that of unknown nodes, or a random one of its own each",
+        "vector of nodes never seen in training: that of unknown nodes, or a random one of its own each",
         choices=("unknown", "own"),
     )
 
