@@ -459,7 +459,7 @@ BAD = {
     "weights": (("--weights", 1, 1, 1, -1), "weights: value too small"),
     "clip": (("--clip", -1), "clip: value too small"),
     "schedule": (("--schedule", "linear"), "--schedule: unknown choice; expected cosine or constant"),
-    "preset": (("--preset", "best"), "--preset: unknown choice; expected paper; found 'best'"),
+    "preset": (("--preset", "best"), "--preset: unknown choice; expected paper or tuned; found 'best'"),
     "no clip": (("--clip", "inf"), "clip: value too large"),
     "seed": (("--seed", -1), "seed: not a seed"),
     "device": (("--device", "abacus"), "--device: "),

@@ -39,6 +39,17 @@ def test_a_preset_leaves_nothing_to_the_defaults_but_windows():
         assert names - {*PAPER, *of_size} == {"window", "window_step"}  # which the paper does not give
 
 
+def test_our_own_settings_for_the_papers_protocol():
+    tuned, paper = TADGE.tuned("hyperlink", 2), TADGE.paper("hyperlink", 2)
+    assert tuned.walk_config == paper.walk_config
+    network, train = tuned.network_config, tuned.train_config
+    assert (network.heads, network.blocks, train.batch_size, tuned.seed) == (8, 6, 500, 2)
+    assert (network.queries, network.residual, network.skip) == ("next", True, True)
+    assert (train.edges, train.new_nodes, train.init, train.precision) == ("both", "own", "random", "float32")
+    assert train.weights == tadge.TrainConfig().weights
+    assert TADGE.tuned(edges="nodes").train_config.edges == "nodes"
+
+
 def test_changes_and_mistakes():
     model = TADGE.paper(lr=0.001, num_walks=50, blocks=1)
     assert (model.train_config.lr, model.walk_config.num_walks, model.network_config.blocks) == (0.001, 50, 1)
