@@ -209,6 +209,9 @@ class NetworkConfig:
         "activation of the t-LSTM's candidate memory: sigmoid as in the paper, or tanh as in most LSTMs",
         choices=("sigmoid", "tanh"),
     )
+    lstm_toe: str = option(
+        "squashed", "unit of the ToEs inside the t-LSTM: squashed, or days", choices=("squashed", "days")
+    )
 
     def __post_init__(self) -> None:
         check_options(self)

@@ -25,7 +25,7 @@ def test_the_papers_settings(size):
     assert (network.heads, network.blocks, train.batch_size, walks.num_walks, walks.max_length) == SIZES[size]
     assert (network.dim, walks.min_length, train.lr, train.weights) == (128, 3, 0.005, (1, 1, 1, 1))
     assert (network.queries, network.residual, network.skip, network.candidate) == ("next", False, False, "sigmoid")
-    assert (network.timed, network.structure, network.dropout) == (True, True, 0.1)
+    assert (network.timed, network.lstm_toe, network.structure, network.dropout) == (True, "squashed", True, 0.1)
     assert (train.warmup, train.schedule, train.clip, train.unknown, train.held_out) == (0, "constant", 0, 0, 0)
     assert (train.init, train.precision, train.edges, train.resample) == ("deepwalk", "float32", "rows", False)
     assert train.patience >= train.epochs

@@ -263,6 +263,14 @@ def test_without_times_it_is_as_if_no_edge_took_any(queries):
     assert not torch.isclose(plain.nodes, told.nodes).all()
 
 
+def test_the_decay_of_days_is_that_of_days():
+    network, x, toe, end, packing = make(lstm_toe="days")
+    squashed, days = make()[0], torch.tan(toe * torch.pi / 2)
+    expected = squashed(x, days, end, packing, WINDOWS)
+    torch.testing.assert_close(network(x, toe, end, packing, WINDOWS).nodes, expected.nodes)
+    assert torch.isfinite(network(x, torch.ones_like(toe), end, packing, WINDOWS).nodes).all()
+
+
 def test_the_candidate_memory_is_the_one_asked_for():
     printed, x, toe, end, packing = make()
     usual = make(candidate="tanh")[0]

@@ -30,9 +30,16 @@ PAPER: Settings = MappingProxyType(
     {
         **{"min_length": 3, "reach": "occurrence", "direction": "forward", "centrality": "degree", "resample": False},
         **{"dim": 128, "dropout": 0.1, "queries": "next", "structure": True, "timed": True, "residual": False},
-        **{"skip": False, "candidate": "sigmoid", "edges": "rows", "weights": (1.0, 1.0, 1.0, 1.0)},
+        **{"skip": False, "candidate": "sigmoid", "lstm_toe": "squashed", "edges": "rows"},
         **{"init": "deepwalk", "lr": 0.005, "warmup": 0.0, "schedule": "constant", "clip": 0.0, "epochs": 100},
-        **{"held_out": 0.0, "patience": 100, "unknown": 0.0, "new_nodes": "own", "precision": "float32"},
+        **{
+            "weights": (1.0, 1.0, 1.0, 1.0),
+            "held_out": 0.0,
+            "patience": 100,
+            "unknown": 0.0,
+            "new_nodes": "own",
+            "precision": "float32",
+        },
     }
 )
 # Ours for the paper's protocol, in which the network may see the edge it is asked about; chosen on validation
