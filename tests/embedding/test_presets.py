@@ -44,7 +44,7 @@ def test_our_own_settings_for_the_papers_protocol():
     assert tuned.walk_config == paper.walk_config
     network, train = tuned.network_config, tuned.train_config
     assert (network.heads, network.blocks, train.batch_size, tuned.seed) == (8, 6, 500, 2)
-    assert (network.queries, network.residual, network.skip) == ("next", True, True)
+    assert (network.queries, network.residual, network.skip, network.lstm_toe) == ("next", True, True, "days")
     assert (train.edges, train.new_nodes, train.init, train.precision) == ("both", "own", "random", "float32")
     assert train.weights == tadge.TrainConfig().weights
     assert TADGE.tuned(edges="nodes").train_config.edges == "nodes"

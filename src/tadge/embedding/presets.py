@@ -46,7 +46,7 @@ PAPER: Settings = MappingProxyType(
 TUNED: Settings = MappingProxyType(
     {
         **{"queries": "next", "skip": True, "edges": "both", "new_nodes": "own", "unknown": 0.2, "init": "random"},
-        **{"negatives": TrainConfig().negatives, "precision": "float32"},
+        **{"lstm_toe": "days", "negatives": TrainConfig().negatives, "precision": "float32"},
     }
 )
 PRESETS: Mapping[str, Settings] = MappingProxyType({"paper": PAPER, "tuned": TUNED})
