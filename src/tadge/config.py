@@ -214,6 +214,9 @@ class NetworkConfig:
         "activation of the t-LSTM's candidate memory: sigmoid as in the paper, or tanh as in most LSTMs",
         choices=("sigmoid", "tanh"),
     )
+    lstm_toe: str = option(
+        "squashed", "unit of the ToEs inside the t-LSTM: squashed, or days", choices=("squashed", "days")
+    )
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -250,8 +253,8 @@ class TrainConfig:
     )
     edges: str = option(
         "rows",
-        "candidates of the edge loss: all rows of a batch, or its nodes, each as the mean of its rows",
-        choices=("rows", "nodes"),
+        "candidates of the edge loss: all rows of a batch, its nodes, each as the mean of its rows, or both",
+        choices=("rows", "nodes", "both"),
     )
     warmup: float = option(0.05, "fraction of all steps in which the learning rate rises", low=0.0, high=1.0)
     schedule: str = option(
@@ -261,12 +264,10 @@ class TrainConfig:
     held_out: float = option(0.05, "fraction of the walks held out for early stopping; 0: none", low=0.0, high=0.5)
     patience: int = option(5, "epochs without a smaller loss on the held-out walks before training stops", low=1)
     resample: bool = option(False, "whether to sample new walks in every epoch")
-    unknown: float = option(
-        0.02, "fraction of nodes replaced by the vector of unknown nodes in training", low=0.0, high=0.9
-    )
+    unknown: float = option(0.02, "fraction of nodes shown in training as if they were new", low=0.0, high=0.9)
     new_nodes: str = option(
         "unknown",
-        "vector of nodes never seen in training, in walks: that of unknown nodes, or a random one of its own each",
+        "vector of nodes never seen in training: that of unknown nodes, or a random one of its own each",
         choices=("unknown", "own"),
     )
 

@@ -381,12 +381,13 @@ def test_every_option_reaches_the_model(run, folder):
         *("--weight-decay", 0.1, "--passes", 2, "--hidden", 16, "--burn-in", 0.2, "--recency", 2, "--max-pairs", 99),
         *("--trees", 2, "--tree-lr", 0.2, "--leaves", 5, "--leaf-samples", 3, "--leaf-penalty", 1),
         *("--tree-columns", 0.5, "--no-rescale", "--skip", "--candidate", "tanh", "--edges", "nodes"),
+        *("--lstm-toe", "days"),
         *("--schedule", "constant", "--new-nodes", "own"),
     )
     assert code == 0, err
     model = TADGE.load(folder / "odd")
     assert model.walk_config == tadge.WalkConfig(150, 3, 2, "future", "backward", "uniform")
-    shape = {"structure": False, "residual": False, "skip": True, "candidate": "tanh"}
+    shape = {"structure": False, "residual": False, "skip": True, "candidate": "tanh", "lstm_toe": "days"}
     assert model.network_config == tadge.NetworkConfig(6, 1, 2, 0.1, "next", **shape)
     train = model.train_config
     assert (train.epochs, train.batch_size, train.lr, train.window, train.window_step) == (1, 40, 0.01, 4, 2)
@@ -459,7 +460,7 @@ BAD = {
     "weights": (("--weights", 1, 1, 1, -1), "weights: value too small"),
     "clip": (("--clip", -1), "clip: value too small"),
     "schedule": (("--schedule", "linear"), "--schedule: unknown choice; expected cosine or constant"),
-    "preset": (("--preset", "best"), "--preset: unknown choice; expected paper; found 'best'"),
+    "preset": (("--preset", "best"), "--preset: unknown choice; expected paper or tuned; found 'best'"),
     "no clip": (("--clip", "inf"), "clip: value too large"),
     "seed": (("--seed", -1), "seed: not a seed"),
     "device": (("--device", "abacus"), "--device: "),

@@ -123,6 +123,17 @@ def test_the_share_of_hidden_vertices():
     assert float(hidden.mean()) == pytest.approx(0.3, abs=5 * math.sqrt(0.21 / len(hidden)))
 
 
+def test_whole_nodes_can_be_hidden():
+    graph = forum()
+    walks = Sequences.of(sample_walks(graph, WalkConfig(num_walks=200, min_length=2, max_length=4), 0))
+    windows, rng = np.arange(200)[None], np.random.default_rng(0)
+    batch = pack_batch(walks, windows, graph.num_nodes, hidden=0.3, hide_nodes=True, rng=rng)
+    node, hidden = batch.candidate.numpy(), batch.hidden.numpy()
+    fraction = np.bincount(node, hidden) / np.bincount(node)
+    assert set(fraction) == {0.0, 1.0}
+    assert fraction.mean() == pytest.approx(0.3, abs=5 * math.sqrt(0.21 / fraction.size))
+
+
 def test_an_epoch_is_all_windows_shuffled_with_their_walks_together():
     run = trainer()
     walks, plans = run.source.train_walks, [run._epoch_plan(epoch) for epoch in range(3)]

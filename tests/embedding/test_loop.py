@@ -60,6 +60,14 @@ def test_the_learning_rate_rises_in_a_line_and_falls_along_a_cosine(warmup):
     assert max(found) <= 0.01
 
 
+def test_a_constant_learning_rate_after_the_warm_up():
+    run, found = trainer(train={"epochs": 2, "warmup": 0.25, "lr": 0.01, "schedule": "constant"}), []
+    run.run(lambda run: found.append(run.optimiser.param_groups[0]["lr"]), nothing)
+    rising = math.ceil(0.25 * len(found))
+    assert found[rising:] == [0.01] * (len(found) - rising)
+    assert found[:rising] == sorted(found[:rising])
+
+
 def gradients(clip):
     """The gradients that one step hands to its optimisers, end to end."""
     run, found = trainer(train={"clip": clip}), []

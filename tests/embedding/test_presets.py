@@ -25,7 +25,7 @@ def test_the_papers_settings(size):
     assert (network.heads, network.blocks, train.batch_size, walks.num_walks, walks.max_length) == SIZES[size]
     assert (network.dim, walks.min_length, train.lr, train.weights) == (128, 3, 0.005, (1, 1, 1, 1))
     assert (network.queries, network.residual, network.skip, network.candidate) == ("next", False, False, "sigmoid")
-    assert (network.timed, network.structure, network.dropout) == (True, True, 0.1)
+    assert (network.timed, network.lstm_toe, network.structure, network.dropout) == (True, "squashed", True, 0.1)
     assert (train.warmup, train.schedule, train.clip, train.unknown, train.held_out) == (0, "constant", 0, 0, 0)
     assert (train.init, train.precision, train.edges, train.resample) == ("deepwalk", "float32", "rows", False)
     assert train.patience >= train.epochs
@@ -37,6 +37,17 @@ def test_a_preset_leaves_nothing_to_the_defaults_but_windows():
     names = {one.name for kind in kinds for one in options(kind)}
     for of_size in PAPER_SIZES.values():
         assert names - {*PAPER, *of_size} == {"window", "window_step"}  # which the paper does not give
+
+
+def test_our_own_settings_for_the_papers_protocol():
+    tuned, paper = TADGE.tuned("hyperlink", 2), TADGE.paper("hyperlink", 2)
+    assert tuned.walk_config == paper.walk_config
+    network, train = tuned.network_config, tuned.train_config
+    assert (network.heads, network.blocks, train.batch_size, tuned.seed) == (8, 6, 500, 2)
+    assert (network.queries, network.residual, network.skip, network.lstm_toe) == ("next", True, True, "days")
+    assert (train.edges, train.new_nodes, train.init, train.precision) == ("both", "own", "random", "float32")
+    assert train.weights == tadge.TrainConfig().weights
+    assert TADGE.tuned(edges="nodes").train_config.edges == "nodes"
 
 
 def test_changes_and_mistakes():

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tadge.embedding.table import EmbeddingTable
+from tadge.embedding.table import EmbeddingTable, with_own_rows
 
 N, D = 9, 4
 
@@ -81,3 +81,20 @@ def test_a_gradient_of_zero_moves_nothing():
     assert table.values.tolist() == [[1, 1]] * 3
     table.update(torch.tensor([1]), torch.full((1, 2), 1e-30), 0.1, 2)  # squares vanish
     assert table.values == pytest.approx(torch.ones(3, 2))
+
+
+def test_unknown_nodes_get_a_row_of_their_own_and_others_keep_theirs():
+    table = torch.randn(7, 400, generator=torch.Generator().manual_seed(0))  # five nodes, the end, the unknown node
+    rows = np.array([3, 6, 0, 6, 6, 1])
+    ids = np.array(["a", "b", "c", "d", "e", "f"])
+    longer, found = with_own_rows(table, rows, ids, 5)
+    assert longer.shape == (10, 400)
+    assert torch.equal(longer[found[[0, 2, 5]]], table[[3, 0, 1]])
+    assert torch.equal(longer[-2:], table[-2:])  # the end and the unknown node stay the last ones
+    own = longer[found[[1, 3, 4]]]
+    assert len(set(found[[1, 3, 4]])) == 3
+    torch.testing.assert_close(own @ own.T, torch.eye(3), rtol=0.3, atol=0.3)
+    assert not torch.isclose(with_own_rows(table, rows, ids, 6)[0][found[1]], longer[found[1]]).all()
+    fewer, place = with_own_rows(table, rows[[4, 0, 1]], ids[[4, 0, 1]], 5)  # the same, whoever else is there
+    assert torch.equal(fewer[place], longer[found[[4, 0, 1]]])
+    assert rows.tolist() == [3, 6, 0, 6, 6, 1]

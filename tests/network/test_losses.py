@@ -46,6 +46,37 @@ def test_edge_reconstruction_is_a_loop_in_numpy():
         assert found == pytest.approx(np.mean(terms), rel=1e-10)
 
 
+def test_edges_among_nodes_are_a_loop_in_numpy():
+    nodes, vectors = rand(7, 4), rand(8, 4, seed=1)
+    vertex, present = [0, 1, 2, 0, 3, 1, 1], 5  # node 4 has no edge, candidates 5 to 7 are no nodes of the batch
+    nodes, vertex = torch.cat([nodes, rand(1, 4, seed=2)]), torch.tensor([*vertex, 4])
+    ends = torch.tensor([[0, 1], [1, 2], [3, 4], [4, 5], [5, 6]])  # the last one links a node to itself
+    pool = [nodes[vertex == node].mean(0).numpy() for node in range(present)] + list(vectors[present:].numpy())
+    near = {frozenset((int(vertex[a]), int(vertex[b]))) for a, b in ends.tolist()}
+    cosine = lambda a, b: a @ b / np.linalg.norm(a) / np.linalg.norm(b)  # noqa: E731
+    terms, chosen = [], {}
+    for u in range(present):
+        scores = np.array([losses.SHARPNESS * cosine(pool[u], other) for other in pool])
+        friends = {v for v in range(present) if v != u and frozenset((u, v)) in near}
+        for v in sorted(friends):
+            allowed = [c for c in range(len(pool)) if c != u and (c == v or c not in friends)]
+            terms.append(printed(scores, v, allowed))
+            chosen[u, v] = max(allowed, key=lambda c: scores[c])
+    found = losses.edge_reconstruction_among_nodes(nodes, ends, vertex, vectors, present)
+    assert len(terms) == 2 * 4  # pairs, both ways; one pair has two edges
+    assert float(found.loss) == pytest.approx(np.mean(terms), rel=1e-10)
+    assert found.target.tolist() == [v for _, v in chosen]
+    assert found.predicted.tolist() == list(chosen.values())
+
+
+def test_a_batch_without_edges_between_nodes_has_no_loss():
+    nodes = rand(2, 4).requires_grad_()
+    found = losses.edge_reconstruction_among_nodes(nodes, torch.tensor([[0, 1]]), torch.zeros(2, dtype=int), nodes, 1)
+    found.loss.backward()
+    assert float(found.loss.detach()) == 0.0
+    assert not nodes.grad.any()
+
+
 def test_toe_regression_is_a_loop_in_numpy():
     nodes, weight, toe = rand(6, 4), rand(4, seed=1), torch.rand(4, dtype=torch.float64)
     ends = torch.tensor([[0, 1], [1, 2], [3, 4], [4, 5]])
@@ -82,6 +113,7 @@ def test_gradients():
     for loss in (
         lambda n, v, w: losses.self_identification(n, v, own).loss,
         lambda n, v, w: losses.edge_reconstruction(n, ends, vertex, v).loss,
+        lambda n, v, w: losses.edge_reconstruction_among_nodes(n, ends, vertex, v, 4).loss,
         lambda n, v, w: losses.toe_regression(n, ends, toe, w),
         lambda n, v, w: losses.interval_regression(n, begin, windows, w),
     ):

@@ -22,7 +22,7 @@ def make(queries="next", structure=True, blocks=2, heads=2, dim=3, seed=0, **fur
     network = Network(config, MAX_LENGTH).double()
     with torch.no_grad():
         for name, parameter in network.named_parameters():
-            if "norm" in name or "end_row" in name or "bias" in name:
+            if any(part in name for part in ("norm", "end_row", "bias", "skip")):
                 parameter.add_(0.3 * torch.randn_like(parameter))  # at their initial values they would test nothing
     packing = Packing.of(LENGTHS)
     x = torch.randn(packing.num_rows, dim, dtype=torch.float64)
@@ -118,6 +118,13 @@ class Plain:
             queries = made + queries if n and self.config.residual else made
         return queries
 
+    def around(self, x, i):  # ours: what goes around the blocks
+        if not self.config.skip:
+            return 0.0
+        at, before, *after = self.w["skip"]
+        total = at * x[i] + (before * x[i - 1] if i > 0 else 0.0)
+        return total + after[0] * x[i + 1] if after and i + 1 < len(x) else total
+
     def structure_of(self, edges, i):  # Eq. 24 with rows after i replaced by the end's
         rows = [edges[j] if j <= i and j < len(edges) else self.w["end_row"] for j in range(MAX_LENGTH)]
         return np.sum(rows, axis=0)
@@ -125,9 +132,9 @@ class Plain:
 
 @pytest.mark.parametrize("queries", ["next", "self"])
 @pytest.mark.parametrize("blocks", [1, 3])
-@pytest.mark.parametrize("residual", [False, True], ids=["printed", "residual"])
-def test_every_equation_in_plain_numpy(queries, blocks, residual):
-    network, x, toe, end, packing = make(queries, blocks=blocks, residual=residual)
+@pytest.mark.parametrize("ours", [(), ("residual",), ("skip",)], ids=["printed", "residual", "skip"])
+def test_every_equation_in_plain_numpy(queries, blocks, ours):
+    network, x, toe, end, packing = make(queries, blocks=blocks, residual="residual" in ours, skip="skip" in ours)
     out = network(x, toe, end, packing, WINDOWS)
     plain = Plain(network)
     found = {name: pad(packing, getattr(out, name)).detach().numpy() for name in ("edges", "nodes")}
@@ -142,6 +149,7 @@ def test_every_equation_in_plain_numpy(queries, blocks, residual):
                 h = np.array([plain.structure_of(edges[other], i) for other in window])
                 r_s = plain.block("structure", h, h, masked=False)[window.index(b)]  # Eq. 25-30
                 fused = plain.feed_forward("fusion", (edges[b][i] + r_s)[None])[0]  # Eq. 31
+                fused += plain.around(inputs[b, : lengths[b]], i)
                 np.testing.assert_allclose(found["nodes"][b, i], fused, rtol=1e-8, atol=1e-10)
             np.testing.assert_allclose(out.structures[b].detach().numpy(), r_s, rtol=1e-8, atol=1e-10)
 
@@ -194,8 +202,9 @@ def test_one_attention_serves_encoder_and_decoder(queries, residual):
 
 
 @pytest.mark.parametrize(("queries", "seen_ahead"), [("self", 0), ("next", 1)])
-def test_what_a_row_sees_of_what_comes_later(queries, seen_ahead):
-    network, x, toe, end, packing = make(queries)
+@pytest.mark.parametrize("skip", [False, True])
+def test_what_a_row_sees_of_what_comes_later(queries, seen_ahead, skip):
+    network, x, toe, end, packing = make(queries, skip=skip)
     before = network(x, toe, end, packing, WINDOWS)
     for step in range(1, 5):
         later = packing.step_of >= step
@@ -252,6 +261,24 @@ def test_without_times_it_is_as_if_no_edge_took_any(queries):
     plain = make(queries, timed=False)[0](x, toe, end, packing, WINDOWS)
     assert torch.equal(plain.nodes, untold.nodes)
     assert not torch.isclose(plain.nodes, told.nodes).all()
+
+
+def test_the_decay_of_days_is_that_of_days():
+    network, x, toe, end, packing = make(lstm_toe="days")
+    squashed, days = make()[0], torch.tan(toe * torch.pi / 2)
+    expected = squashed(x, days, end, packing, WINDOWS)
+    torch.testing.assert_close(network(x, toe, end, packing, WINDOWS).nodes, expected.nodes)
+    assert torch.isfinite(network(x, torch.ones_like(toe), end, packing, WINDOWS).nodes).all()
+
+
+def test_the_candidate_memory_is_the_one_asked_for():
+    printed, x, toe, end, packing = make()
+    usual = make(candidate="tanh")[0]
+    assert not torch.isclose(
+        printed(x, toe, end, packing, WINDOWS).nodes, usual(x, toe, end, packing, WINDOWS).nodes
+    ).all()
+    printed.time_lstm.activate_candidate = torch.tanh
+    assert torch.equal(printed(x, toe, end, packing, WINDOWS).nodes, usual(x, toe, end, packing, WINDOWS).nodes)
 
 
 def test_dropout_only_in_training():

@@ -13,6 +13,7 @@ from small import forum, network
 from tadge import sample_walks
 from tadge.config import WalkConfig
 from tadge.embedding.batches import Sequences, pack_batch
+from tadge.network import losses
 from tadge.network.training_model import LOSSES, TrainingModel
 
 WINDOWS = np.array([[0, 1, 2, 3], [7, 8, 9, 10], [3, 4, 5, 6]])  # one walk is in two windows
@@ -158,6 +159,20 @@ def test_the_likeliest_candidates_are_chosen():
         assert int(outcome.edges.predicted[k]) in {names[c] for c in np.flatnonzero(score >= score.max() - 1e-5)}
 
 
+def test_edges_are_asked_among_rows_nodes_or_both():
+    tasks, batch, table, _ = make(15, 0.2)
+    vectors = table[batch.rows]
+    made = tasks.embed(batch, vectors)
+    found = {kind: tasks.compute_losses(batch, vectors, made, kind) for kind in ("rows", "nodes", "both")}
+    edge = {kind: float(outcome.losses[LOSSES.index("edge")].detach()) for kind, outcome in found.items()}
+    alone = losses.edge_reconstruction_among_nodes(
+        made.nodes, batch.packing.edges, batch.candidate, vectors[:-2], batch.present
+    )
+    assert edge["nodes"] == pytest.approx(float(alone.loss.detach()))
+    assert edge["both"] == pytest.approx((edge["rows"] + edge["nodes"]) / 2)
+    assert torch.equal(found["both"].edges.predicted, alone.predicted)
+
+
 # -- hidden vertices ---------------------------------------------------------------------------------------------------
 
 
@@ -196,6 +211,17 @@ def test_a_row_that_shows_the_unknown_vertex_equals_one_that_has_its_vector():
         hidden=torch.zeros_like(batch.hidden),
     )
     assert torch.equal(tasks.embed(other, twin).nodes, made.nodes)
+
+
+def test_hidden_rows_that_are_shown_as_given_vectors_equal_rows_that_have_them():
+    tasks, batch, table, _ = make()
+    batch = batch._replace(hidden=batch.candidate % 3 == 0)
+    vectors = table[batch.rows]
+    given = torch.randn(len(vectors) - 2, vectors.shape[1], generator=torch.Generator().manual_seed(1))
+    shown = torch.where((torch.arange(len(given)) % 3 == 0)[:, None], given, vectors[:-2])
+    other = batch._replace(hidden=torch.zeros_like(batch.hidden))
+    expected = tasks.embed(other, torch.cat([shown, vectors[-2:]])).nodes
+    assert torch.equal(tasks.embed(batch, vectors, given).nodes, expected)
 
 
 def test_where_nothing_is_asked_the_loss_is_zero():

@@ -110,6 +110,14 @@ class TADGE(VectorAnswers):
         """
         return cls(*configs_from(preset_settings("paper", size) | changes), seed, device=device)
 
+    @classmethod
+    def tuned(cls, size: str = "transaction", seed: int = 0, *, device: str | None = None, **changes: Any) -> Self:
+        """Give a TADGE with our settings for the paper's protocol, in which walks show the edges that are asked for.
+
+        Not for forecasts: as the paper has it, a row sees the edge that comes after it. Arguments are as in `paper`.
+        """
+        return cls(*configs_from(preset_settings("tuned", size) | changes), seed, device=device)
+
     # -- learning -----------------------------------------------------------------------------------------------------
 
     def fit(

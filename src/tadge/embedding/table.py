@@ -9,34 +9,38 @@ import torch
 from torch import Tensor
 
 from tadge.arrays import Ints
+from tadge.graph.ids import Ids
 from tadge.seeding import stream
 
 BETAS = 0.9, 0.999
 EPSILON = 1e-8
 
 
-def random_rows(count: int, dim: int, generator: torch.Generator | None = None) -> Tensor:
-    """Draw rows, (count, dim), of about length 1, for nodes that nothing is known of."""
-    return torch.randn(count, dim, generator=generator) / math.sqrt(dim)
+def random_rows(count: int, dim: int) -> Tensor:
+    """Draw rows, (count, dim), of about length 1, as nodes have that nothing is known of."""
+    return torch.randn(count, dim) / math.sqrt(dim)
 
 
-def with_own_rows(table: Tensor, rows: Ints, seed: int) -> tuple[Tensor, Ints]:
-    """Give nodes that are unknown a random row each.
+def with_own_rows(table: Tensor, rows: Ints, ids: Ids, seed: int) -> tuple[Tensor, Ints]:
+    """Give nodes that are unknown a random row each, which depends on the seed and the node's id alone.
 
     Args:
         table: (N' + 2, D) input vectors; the last two rows are the end of a sequence and the unknown node.
         rows: (N,) row of the table of each node.
+        ids: (N,) their ids.
         seed: an integer from 0 up.
 
     Returns:
         The longer table, whose last two rows are the same, and the row of each node in it.
     """
     new = np.flatnonzero(rows == len(table) - 1)
-    draw = torch.Generator().manual_seed(int(stream(seed, "new nodes")) >> 1)
-    further = random_rows(new.size, table.shape[1], draw).to(table)
+    further = np.empty((new.size, table.shape[1]), np.float32)
+    for row, name in zip(further, ids[new].tolist(), strict=True):
+        np.random.default_rng(int(stream(seed, f"new node {name}"))).standard_normal(dtype=np.float32, out=row)
     rows = rows.copy()
     rows[new] = len(table) - 2 + np.arange(new.size)
-    return torch.cat([table[:-2], further, table[-2:]]), rows
+    own = torch.from_numpy(further / np.float32(math.sqrt(table.shape[1]))).to(table)
+    return torch.cat([table[:-2], own, table[-2:]]), rows
 
 
 class EmbeddingTable:

@@ -42,11 +42,13 @@ class Kept:
     """Hold what is found once about a graph that is asked about.
 
     Attributes:
+        table: (N' + 2, D) input vectors.
         rows: (N,) the row of the table of each node.
         occurrences: (O, D) vectors of all occurrences, where `prepare` made them.
         whole: the moment of the latest question about all nodes, and their vectors, (N, D).
     """
 
+    table: Tensor
     rows: Ints
     occurrences: Vectors | None = None
     whole: tuple[float, Vectors] | None = None
@@ -108,10 +110,8 @@ class VectorAnswers(PairEstimator):
         """
         view = self._view(None)
         self._check_walks(walks, view.graph)
-        config, table, rows = self.train_config, self.table_, view.rows
-        if config.new_nodes == "own":
-            table, rows = with_own_rows(table, rows, check_seed(self.seed))
-        return embed_walks(self.tasks_, table, rows, walks, config.window, config.batch_size)
+        config = self.train_config
+        return embed_walks(self.tasks_, view.table, view.rows, walks, config.window, config.batch_size)
 
     def predict_walk_toe(self, walks: Walks) -> Days:
         """Read the ToE of each edge off its walk, (W, L - 1) squashed; NaN beyond a walk's length (Eq. 36).
@@ -225,15 +225,18 @@ class VectorAnswers(PairEstimator):
         return self
 
     def _view(self, graph: TemporalGraph | None) -> AsOf:
-        """Give what embeds a graph's nodes; those that were not there in training have the unknown row."""
+        """Give what embeds a graph's nodes; those not there in training have the unknown row, or one of their own."""
         graph = self._graph(graph)
         if graph not in self._views:  # no AsOf is kept: it would hold its graph
             unknown = self.graph_.num_nodes + 1
             rows = match_ids(graph, self.graph_)
             known = (rows >= 0) & (self.graph_.degree > 0)[rows]
-            self._views[graph] = Kept(np.where(known, rows, unknown))
+            table, rows = self.table_, np.where(known, rows, unknown)
+            if self.train_config.new_nodes == "own":
+                table, rows = with_own_rows(table, rows, graph.ids, check_seed(self.seed))
+            self._views[graph] = Kept(table, rows)
         kept, walked = self._views[graph], both_directions(graph)
-        return AsOf(self.tasks_.network, self.table_, kept.rows, walked, self.train_config.window, kept.occurrences)
+        return AsOf(self.tasks_.network, kept.table, kept.rows, walked, self.train_config.window, kept.occurrences)
 
     def _warn_unfinished(self, where: str = "") -> None:
         """Say what the answers of a TADGE are whose training was not brought to its end."""

@@ -13,6 +13,8 @@ from tadge.network.graph_attention import WalkAttention
 from tadge.network.packing import Packing, PrefixTree
 from tadge.network.time_lstm import TimeLSTM
 
+LARGEST_TOE = 1 - 1e-6  # squashed; beyond, float32 cannot tell days apart
+
 
 class Embedded(NamedTuple):
     """Hold the embeddings of a batch.
@@ -90,6 +92,8 @@ class Network(nn.Module):
             return self.graph_attention(x, packing)  # type: ignore[no-any-return]
         attend = within_walks(packing)
         toe = toe if self.config.timed else torch.zeros_like(toe)
+        if self.config.lstm_toe == "days":
+            toe = torch.tan(toe.clamp(max=LARGEST_TOE) * (torch.pi / 2))
         first: Block = self.encoder[0]  # type: ignore[assignment]
         if self.config.queries == "next" and isinstance(packing, Packing):
             h, following = self._with_end(x, toe, end, packing)

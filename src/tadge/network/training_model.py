@@ -134,10 +134,17 @@ class TrainingModel(nn.Module):
         return LossOutput(torch.stack([*parts, who.loss, when]), identity, linked, who)
 
     def _linked(self, batch: Batch, vectors: Tensor, nodes: Tensor, edge_candidates: str) -> Classification:
-        """Reconstruct edges among the rows or the nodes of a batch; predictions are candidates either way."""
+        """Reconstruct edges among rows, nodes or both; predictions are candidates, among nodes where these are asked.
+
+        The loss of both is the mean of the two.
+        """
         ends, present = batch.packing.edges, batch.present
+        among_nodes = losses.edge_reconstruction_among_nodes
         if edge_candidates == "nodes":
-            return losses.edge_reconstruction_among_nodes(nodes, ends, batch.candidate, vectors, present)
+            return among_nodes(nodes, ends, batch.candidate, vectors, present)
         linked = losses.edge_reconstruction(nodes, ends, batch.candidate, vectors[present:])
+        if edge_candidates == "both":
+            asked = among_nodes(nodes, ends, batch.candidate, vectors, present)
+            return asked._replace(loss=(linked.loss + asked.loss) / 2)
         names = torch.cat([batch.candidate, torch.arange(present, len(vectors), device=nodes.device)])
         return Classification(linked.loss, names[linked.predicted], names[linked.target])
