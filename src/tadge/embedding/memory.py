@@ -45,7 +45,8 @@ def estimate(
     rows = train.batch_size * mean_length
     candidates = rows + (num_nodes if train.negatives < 0 else train.negatives)
     inner = rows * model.heads * model.dim * (2 * model.blocks + 1 + model.structure) * INNER_COPIES
-    scores = 3 * rows * candidates * SCORE_COPIES
+    asked = 4 if train.edges == "both" else 3  # questions per row: its identity, both ends of its edge
+    scores = asked * rows * candidates * SCORE_COPIES
     return MemoryEstimate(
         table=TABLE_COPIES * (num_nodes + 2) * model.dim * NUMBER,
         weights=WEIGHT_COPIES * num_weights * NUMBER,

@@ -127,16 +127,13 @@ def edge_reconstruction_among_nodes(
         vectors: (C, D) input vectors of the candidates; those from P on are no nodes of the batch.
         present: P.
     """
-    count = torch.zeros(present, dtype=nodes.dtype, device=nodes.device).index_add(
-        0, node_of, torch.ones_like(nodes[:, 0])
-    )
-    means = torch.zeros_like(nodes[:1]).expand(present, -1).index_add(0, node_of, nodes) / count[:, None]  # (P, D)
+    count = torch.bincount(node_of, minlength=present)[:, None]
+    means = nodes.new_zeros(present, nodes.shape[1]).index_add(0, node_of, nodes) / count  # (P, D)
     unit = functional.normalize(torch.cat([means, vectors[present:]]), dim=1)  # (C, D)
     pairs = node_of[torch.cat([ends, ends.flip(1)])]
     asking, target = torch.unique(pairs[pairs[:, 0] != pairs[:, 1]], dim=0).T  # (Q,) each
-    near = torch.eye(present, len(unit), dtype=torch.bool, device=nodes.device).index_put(
-        (asking, target), torch.ones_like(asking, dtype=torch.bool)
-    )
+    near = torch.eye(present, len(unit), dtype=torch.bool, device=nodes.device)
+    near[asking, target] = True
     excluded = near.index_select(0, asking).scatter(1, target[:, None], False)  # (Q, C)
     return softmax_loss_with_negatives(SHARPNESS * unit.index_select(0, asking) @ unit.T, target, excluded)
 
