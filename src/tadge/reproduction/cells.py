@@ -29,8 +29,9 @@ SUBJECTS = {
     "fig9": "training loss by initial vectors",
 }  # everything of section 5 that holds figures, by its name in the paper
 
-DATA, RULES, TADGE, PRINTED = "data", "free rules", "TADGE", "TADGE as printed"
-METHODS = ("DeepWalk", "CTDNE", "GraphSAGE", "GAT", "GAT-strc", "TADGE-tTran", PRINTED, TADGE)
+DATA, RULES, TADGE = "data", "free rules", "TADGE"
+PRINTED, SLOWER = "TADGE as printed", "TADGE as printed, lr 0.001"
+METHODS = ("DeepWalk", "CTDNE", "GraphSAGE", "GAT", "GAT-strc", "TADGE-tTran", PRINTED, SLOWER, TADGE)
 CONTROLS = ("random vectors", "degree + age")
 INITS = ("random", "deepwalk", "node2vec", "line")  # of Table 6 and Fig. 9
 COMPARED = ("table3", "table4", "table5", "fig4")  # every method, every seed
@@ -58,7 +59,7 @@ class Cell:
         words = [self.method, *(f"{key}-{value}" for key, value in self.changes), f"seed-{self.seed}"]
         if self.epochs is not None:
             words.insert(-1, f"epochs-{self.epochs}")
-        return "-".join(words).lower().replace(" ", "-").replace(".", "_")
+        return "-".join(words).lower().replace(", ", "-").replace(" ", "-").replace(".", "_")
 
     def __str__(self) -> str:
         changes = [f"{key} {value}" for key, value in self.changes]

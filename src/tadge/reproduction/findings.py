@@ -7,7 +7,7 @@ from statistics import mean
 from typing import Any
 
 from tadge.reproduction import printed
-from tadge.reproduction.cells import CONTROLS, METHODS, PRINTED, RULES, TADGE
+from tadge.reproduction.cells import CONTROLS, METHODS, RULES, TADGE
 from tadge.reproduction.drawings import scaling_exponent
 from tadge.reproduction.tables import Found
 
@@ -70,4 +70,4 @@ def _task(
 
 
 def _label(method: str) -> str:
-    return {RULES: "what needs no vectors", PRINTED: "TADGE as printed"}.get(method, method)
+    return "what needs no vectors" if method == RULES else method

@@ -30,8 +30,8 @@ class Size:
     blocks: int = 3
     dim: int = 128
     batch: int = 200
-    epochs: int = 60
-    study_epochs: int = 15
+    epochs: int = 20
+    study_epochs: int = 5
     timed_epochs: int = 3
     blocks_tried: tuple[int, ...] = (2, 4, 6, 8)
     heads_tried: tuple[int, ...] = (2, 4, 8)

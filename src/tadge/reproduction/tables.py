@@ -8,7 +8,7 @@ from statistics import mean, stdev
 from typing import Any
 
 from tadge.reproduction import printed
-from tadge.reproduction.cells import CONTROLS, DATA, METHODS, PRINTED, RULES, TADGE, Cell, changed
+from tadge.reproduction.cells import CONTROLS, DATA, METHODS, PRINTED, RULES, SLOWER, TADGE, Cell, changed
 from tadge.reproduction.records import Record
 from tadge.reproduction.sizes import Size
 
@@ -210,7 +210,7 @@ def _compared(found: Found, subject: str, columns: Sequence[_Column]) -> tuple[l
         if column.theirs:
             headings.append(f"paper: {column.heading.rpartition(', ')[2]}")
             for name in names:
-                printed_here = column.theirs.get(TADGE if name == PRINTED else name, ())
+                printed_here = column.theirs.get(TADGE if name in (PRINTED, SLOWER) else name, ())
                 rows[name].append(SEPARATOR.join(f"{value:.4f}" for value in printed_here) or DASH)
         headings.append(column.heading)
         values = {name: [found.values(name, *key) for key in column.keys] for name in names}
