@@ -16,7 +16,7 @@ from tadge.datasets.node_labels import known_labels
 from tadge.errors import InputError
 from tadge.graph import TemporalGraph
 from tadge.progress import Bars
-from tadge.reproduction.cells import SUBJECTS, Cell, all_cells
+from tadge.reproduction.cells import RULES, SUBJECTS, Cell, all_cells
 from tadge.reproduction.drawings import PANELS, drawn, need_matplotlib
 from tadge.reproduction.page import write_page
 from tadge.reproduction.records import RECORDS, About, Record, RecordFolder, differences, read_about
@@ -31,6 +31,11 @@ from tadge.units import duration_text
 REPORT, TABLES_FILE, FIGURES = "report.html", "tables.md", "figures"
 QUICK_NAME, QUICK_EVENTS = "synthetic forum", 3_000
 DATA, SEEDS = "bitcoin-otc", 3
+ASKING = 2.0  # epochs that it takes to ask and to measure
+EPOCHS_WORTH = {
+    **{"data": 0.1, RULES: 0.1, "random vectors": 3.0, "degree + age": 2.0},
+    **{"DeepWalk": 8.0, "CTDNE": 3.0, "GraphSAGE": 10.0},
+}  # runs that are no network on walks
 
 
 @dataclass(frozen=True)
@@ -168,19 +173,19 @@ def _run_all(
         spent += record["seconds"]
         weight += _weight(cell, workshop.size)
         remaining = spent / weight * (planned - weight)
-        rest = f", about {duration_text(remaining)} left" if number < len(left) else ""
+        rest = f", about {duration_text(remaining)} left" if number < len(left) and weight >= 1 else ""
         say(f"{number} of {len(left)}: {cell}: {duration_text(record['seconds'])}{rest}")
     return {cell: records[cell] for cell in cells}
 
 
 def _weight(cell: Cell, size: Size) -> float:
-    """Guess how long a run takes, beside the others: networks by their layers, width and epochs."""
+    """Guess how long a run takes, in epochs of the network at this size."""
+    if cell.method in EPOCHS_WORTH:
+        return EPOCHS_WORTH[cell.method]
     changes = dict(cell.changes)
-    if not cell.changes and not cell.method.startswith(("GAT", "TADGE")):
-        return 1.0
     blocks, heads = changes.get("blocks", size.blocks), changes.get("heads", size.heads)
     shape = blocks * heads * changes.get("dim", size.dim) / (size.blocks * size.heads * size.dim)
-    return float(1 + (cell.epochs or size.epochs) * changes.get("fraction", 1.0) * shape)
+    return float(ASKING + (cell.epochs or size.epochs) * changes.get("fraction", 1.0) * shape)
 
 
 def _write_all(place: Path, found: Found, about: About, wanted: Sequence[str]) -> list[Grid]:
