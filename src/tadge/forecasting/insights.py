@@ -5,20 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import torch
 
 from tadge.arrays import Days, Ints, Vectors
 from tadge.config import FALSE_DISCOVERIES
 from tadge.errors import InputError
 from tadge.features.link_columns import LINK_WIDTH
 from tadge.features.tables import tables_of
-from tadge.forecasting.ask_curves import aligned, columns_of, cuts, hazards
+from tadge.forecasting.ask_curves import columns_of, cuts, hazards
 from tadge.forecasting.attribution import Typical, attribute, column_groups, typical_questions
 from tadge.forecasting.changes import Changes, Periods, changed_paces, drift_of, new_nodes, new_pairs, silent_pairs
+from tadge.forecasting.curve_models import bands_of, kinds_of_rows, with_season
 from tadge.forecasting.curves import Curves
-from tadge.forecasting.learn_curves import bands_of, kinds_of_rows, with_season
-from tadge.forecasting.link_scorer import LinkScorer
 from tadge.forecasting.overdue import open_pairs
+from tadge.forecasting.plain_networks import PlainScorer
 from tadge.forecasting.rank_calibration import RankCalibration
 from tadge.forecasting.reasons import HOURS_OF_WEEK, PairFacts
 from tadge.forecasting.timed_answers import TimedAnswers, ids_asked
@@ -27,6 +26,7 @@ from tadge.graph.graph import TemporalGraph
 from tadge.graph.inputs import Moments, NodeIds, moments_of
 from tadge.graph.past import past_of
 from tadge.io.frames import data_frame
+from tadge.machine import num_threads
 from tadge.seeding import check_seed, stream
 from tadge.units import Moment, date_text, moment, span_text
 
@@ -39,7 +39,7 @@ class Insights(TimedAnswers):
     """Say why a forecast is as it is, and what has changed of late."""
 
     seed: int
-    links_: LinkScorer
+    links_: PlainScorer
     ranking_: RankCalibration
 
     def explain(
@@ -198,9 +198,5 @@ class Insights(TimedAnswers):
         parts = attribute(self._scores_of_rows, row[:LINK_WIDTH], typical, weight, known)
         return slope * np.append(parts, np.zeros(len(groups) - len(known)))
 
-    @torch.inference_mode()
     def _scores_of_rows(self, rows: Vectors) -> Days:
-        scores = np.empty(len(rows))
-        for cut in cuts(len(rows)):
-            scores[cut] = self.links_(aligned(rows[cut]))[: len(rows[cut])].numpy()
-        return scores
+        return self.links_(rows, num_threads()).astype(np.float64)

@@ -8,40 +8,41 @@ early moments have seen, follows what happened lately too.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from tadge.arrays import Days, Ints, Report, Vectors
+from tadge.arrays import Days, Ints, Report
 from tadge.config import ForecastConfig
-from tadge.features.columns import LINK_COLUMNS, NODE, columns_left_out
-from tadge.features.link_columns import LINK_WIDTH, NODE_WIDTH, UNBORN, link_columns
+from tadge.features.columns import LINK_COLUMNS, columns_left_out
+from tadge.features.link_columns import LINK_WIDTH, NODE_WIDTH, link_columns
 from tadge.features.season import Season
-from tadge.features.tables import Scales, Tables, tables_of
+from tadge.features.tables import Scales, tables_of
+from tadge.forecasting.curve_models import (
+    NUM_BANDS,
+    PAIR_RATES,
+    SOURCE_RATES,
+    CurveModels,
+    bands_of,
+    kinds_of_rows,
+    source_columns,
+    with_season,
+)
 from tadge.forecasting.curves import bin_of, bins_of, exposure
 from tadge.forecasting.hazard_network import HazardNetwork, survival_loss
-from tadge.forecasting.learn import FORTH, adamw_steps, enough_steps, one_thread
+from tadge.forecasting.learn import adamw_steps, enough_steps, one_thread
+from tadge.forecasting.plain_networks import PlainHazards, arrays_of
 from tadge.forecasting.waits import candidates_of, draw_moments, draw_waits, find_next_acts
 from tadge.graph.graph import TemporalGraph
-from tadge.graph.past import ANSWER, FIRST_CONTACT, NUM_KINDS, REPEAT, UNSEEN, past_of
+from tadge.graph.past import NUM_KINDS, past_of
 from tadge.seeding import seeded, stream
 from tadge.validation import Z_95, standard_error
 
-BACK = LINK_COLUMNS.index("dst to src")
-AGE = LINK_COLUMNS.index("src: age")
-SOURCE_RATES = [(NODE.acts, NODE.age), (NODE.links_to_it, NODE.age)]
-PAIR_RATES = [
-    *SOURCE_RATES,
-    (NODE_WIDTH + NODE.links_to_it, NODE_WIDTH + NODE.age),
-    (FORTH, AGE),
-    (BACK, NODE_WIDTH + NODE.age),
-]
 SOURCES_PER_EVENT = 4  # so many sources are asked about per event of a batch: their columns are few
 FIRST_BATCHES = 4  # of four times the size: from these columns are standardised
-NUM_BANDS = 4  # parts of a curve that are calibrated apart: within an hour, a day, a week, and beyond
 PRIOR_EVENTS = 30.0  # so many events, as expected, are added to those observed
 STRENGTH = 0.5  # of a correction: the other half of what is seen late in the past is gone by the time of a question
 CALIBRATION_MOMENTS = 6_000
@@ -56,27 +57,6 @@ class Rows(NamedTuple):
     columns: Tensor
     exposed: Tensor
     observed: Tensor
-
-
-@dataclass(frozen=True, eq=False)
-class CurveModels:
-    """Hold what gives curves.
-
-    Attributes:
-        edges: (K,) days, upper edges of the bins.
-        pairs: the network that gives curves of pairs.
-        acts: the network that gives those of sources: (2K,) until they act, and until they act on someone new.
-        ratio: (NUM_KINDS, NUM_BANDS) by which hazards of pairs are multiplied, by the kind of edge.
-        usual: the median surprise of events that were learned from.
-        season: the hours of the week that both networks know of; None where they do not help.
-    """
-
-    edges: Days
-    pairs: HazardNetwork
-    acts: HazardNetwork
-    ratio: Days
-    usual: float = 0.0
-    season: Season | None = None
 
 
 def learn_curves(
@@ -98,7 +78,10 @@ def learn_curves(
         season = None if season is None else Season.of(graph, config.recency)
         pairs = learn_pairs(graph, scales, edges, config, seed, half_of(report, 1), season)
         acts = learn_acts(graph, scales, edges, config, seed, season)
-        return CurveModels(edges, pairs, acts, ratio, season=season)
+        offsets = 0 if season is None else edges.size
+        plain_pairs = PlainHazards(arrays_of(pairs), PAIR_RATES, offsets)
+        plain_acts = PlainHazards(arrays_of(acts), SOURCE_RATES, offsets)
+        return CurveModels(edges, plain_pairs, plain_acts, ratio, season=season)
 
 
 def chosen_season(
@@ -190,17 +173,6 @@ def act_rows(
     return Rows(torch.from_numpy(columns), exposed, observed)
 
 
-def with_season(columns: Vectors, at: Days, edges: Days, season: Season | None) -> Vectors:
-    """Put the columns of a season behind those of questions, (n, F), as of moments, (n,)."""
-    return columns if season is None else np.concatenate([columns, season.columns(at, edges)], axis=1)
-
-
-def source_columns(tables: Tables, src: Ints, at: Days, threads: int = 1) -> Vectors:
-    """Tell what is known of sources as of moments, (n,) each: (n, NODE_WIDTH)."""
-    first = np.full(src.size, 0 if not tables.bipartite else tables.first.size - 1)
-    return np.ascontiguousarray(link_columns(tables, src, first, at, threads)[:, :NODE_WIDTH])
-
-
 def pair_network(hidden: int, bins: int, seasonal: bool) -> HazardNetwork:
     """Make the network that gives curves of pairs, from LINK_COLUMNS, with or without those of a season."""
     return HazardNetwork(LINK_WIDTH + seasonal, hidden, bins, PAIR_RATES, bins * seasonal)
@@ -253,18 +225,6 @@ def _learn(
 
 
 # -- calibration ------------------------------------------------------------------------------------------------------
-
-
-def kinds_of_rows(columns: Vectors) -> Ints:
-    """Read the kinds of edges off link columns, (n, F): (n,)."""
-    kinds = np.where(columns[:, AGE] == UNBORN, UNSEEN, FIRST_CONTACT)
-    kinds = np.where(columns[:, BACK] > 0, ANSWER, kinds)
-    return np.where(columns[:, FORTH] > 0, REPEAT, kinds)
-
-
-def bands_of(edges: Days, scales: Scales) -> Ints:
-    """Find in which part of a curve each bin lies, (K,)."""
-    return np.searchsorted(scales.decay_days[: NUM_BANDS - 1], edges)
 
 
 def calibrate(

@@ -16,9 +16,9 @@ from tadge.estimators import PairEstimator
 from tadge.features.columns import LINK_COLUMNS, columns_left_out
 from tadge.features.tables import Scales, tables_of
 from tadge.forecasting.ask_curves import UNKNOWN, act_curves, pair_curves
+from tadge.forecasting.curve_models import CurveModels
 from tadge.forecasting.curves import Curves
 from tadge.forecasting.events import events_asked
-from tadge.forecasting.learn_curves import CurveModels
 from tadge.forecasting.overdue import open_pairs, overdue_pairs
 from tadge.forecasting.surprise import HOUR, events_before, lately, surprise_of
 from tadge.forecasting.waits import targets_of
