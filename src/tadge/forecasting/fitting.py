@@ -8,17 +8,19 @@ from tadge.arrays import Report
 from tadge.config import ForecastConfig
 from tadge.features.tables import Scales
 from tadge.forecasting.learn import learn_laws, learn_links, learn_toe
-from tadge.forecasting.learn_curves import half_of, learn_curves
+from tadge.forecasting.learn_curves import learn_curves
 from tadge.forecasting.learned import Learned
 from tadge.forecasting.plain_networks import PlainScorer, arrays_of
 from tadge.forecasting.rank_calibration import RankCalibration, calibrate_ranking
 from tadge.forecasting.rules import RuleCheck, check_rules
-from tadge.forecasting.side_by_side import side_by_side
+from tadge.forecasting.side_by_side import part_of, side_by_side
 from tadge.forecasting.surprise import usual_surprise
 from tadge.graph.graph import TemporalGraph
 from tadge.machine import return_memory
 from tadge.progress import Bars
 from tadge.validation import latest_from
+
+HALFWAY, NEARLY, CALIBRATED = 0.45, 0.85, 0.93  # of the work on who links to whom: done by the end of each part
 
 
 def learn_all(graph: TemporalGraph, config: ForecastConfig, seed: int, bars: Bars) -> Learned:
@@ -29,7 +31,8 @@ def learn_all(graph: TemporalGraph, config: ForecastConfig, seed: int, bars: Bar
             [
                 (lambda report: _learn_who(graph, early, scales, config, seed, report), who),
                 (lambda report: learn_curves(graph, early, scales, config, seed, report), when),
-            ]
+            ],
+            lambda: bars.say("stopping after this step"),
         )
     return_memory()  # else the next part would come on top of it
     with bars.part("how long edges take"):
@@ -51,12 +54,13 @@ def _learn_who(
 
     That scorer is compared with simple rules there.
     """
-    links = PlainScorer(arrays_of(learn_links(graph, scales, config, seed, half_of(report, 0))))
+    links = PlainScorer(arrays_of(learn_links(graph, scales, config, seed, part_of(report, 0.0, HALFWAY))))
     if early is None:
         return links, RankCalibration(), ()
-    scorer = PlainScorer(arrays_of(learn_links(early, scales, config, seed, half_of(report, 1))))
+    scorer = PlainScorer(arrays_of(learn_links(early, scales, config, seed, part_of(report, HALFWAY, NEARLY))))
     asked = scorer, graph, scales, config, seed, early.num_events
-    return links, calibrate_ranking(*asked), check_rules(*asked)
+    ranking = calibrate_ranking(*asked, part_of(report, NEARLY, CALIBRATED))
+    return links, ranking, check_rules(*asked, part_of(report, CALIBRATED, 1.0))
 
 
 def without_latest(graph: TemporalGraph) -> TemporalGraph | None:

@@ -35,6 +35,7 @@ from tadge.forecasting.curves import bin_of, bins_of, exposure
 from tadge.forecasting.hazard_network import HazardNetwork, survival_loss
 from tadge.forecasting.learn import adamw_steps, enough_steps, one_thread
 from tadge.forecasting.plain_networks import PlainHazards, arrays_of
+from tadge.forecasting.side_by_side import part_of
 from tadge.forecasting.waits import candidates_of, draw_moments, draw_waits, find_next_acts
 from tadge.graph.graph import TemporalGraph
 from tadge.graph.past import NUM_KINDS, past_of
@@ -46,6 +47,7 @@ FIRST_BATCHES = 4  # of four times the size: from these columns are standardised
 PRIOR_EVENTS = 30.0  # so many events, as expected, are added to those observed
 STRENGTH = 0.5  # of a correction: the other half of what is seen late in the past is gone by the time of a question
 CALIBRATION_MOMENTS = 6_000
+CHOSEN, HALFWAY, CALIBRATED, NEARLY = 0.15, 0.45, 0.5, 0.82  # of all work: done by the end of each part
 CHOICE_STEPS = 250  # of the networks that tell whether hours of the week help
 CLEARLY = 0.02  # nats a wait by which they must, at least
 CALIBRATED_AT_ONCE = 1 << 14  # pairs: bounds the memory
@@ -71,13 +73,14 @@ def learn_curves(
     edges, ratio, season = bins_of(graph), np.ones((NUM_KINDS, NUM_BANDS)), None
     with one_thread():
         if early is not None:
-            season = chosen_season(graph, early, scales, edges, config, seed)
-            known = learn_pairs(early, scales, edges, config, seed, half_of(report, 0), season)
+            season = chosen_season(graph, early, scales, edges, config, seed, part_of(report, 0.0, CHOSEN))
+            known = learn_pairs(early, scales, edges, config, seed, part_of(report, CHOSEN, HALFWAY), season)
             begin = float(graph.time[early.num_events])
-            ratio = calibrate(known, graph, scales, edges, config, seed, begin, season)
+            told = part_of(report, HALFWAY, CALIBRATED)
+            ratio = calibrate(known, graph, scales, edges, config, seed, begin, season, told)
         season = None if season is None else Season.of(graph, config.recency)
-        pairs = learn_pairs(graph, scales, edges, config, seed, half_of(report, 1), season)
-        acts = learn_acts(graph, scales, edges, config, seed, season)
+        pairs = learn_pairs(graph, scales, edges, config, seed, part_of(report, CALIBRATED, NEARLY), season)
+        acts = learn_acts(graph, scales, edges, config, seed, season, part_of(report, NEARLY, 1.0))
         offsets = 0 if season is None else edges.size
         plain_pairs = PlainHazards(arrays_of(pairs), PAIR_RATES, offsets)
         plain_acts = PlainHazards(arrays_of(acts), SOURCE_RATES, offsets)
@@ -85,7 +88,13 @@ def learn_curves(
 
 
 def chosen_season(
-    graph: TemporalGraph, early: TemporalGraph, scales: Scales, edges: Days, config: ForecastConfig, seed: int
+    graph: TemporalGraph,
+    early: TemporalGraph,
+    scales: Scales,
+    edges: Days,
+    config: ForecastConfig,
+    seed: int,
+    report: Report,
 ) -> Season | None:
     """Find the hours of the week of the early events, where they help to tell when sources act later; else None.
 
@@ -99,18 +108,13 @@ def chosen_season(
     rng, begin = np.random.default_rng(int(stream(seed, "season"))), float(graph.time[early.num_events])
     src, at = draw_moments(graph, rng, CALIBRATION_MOMENTS, begin, float(graph.time[-1]))
     likelihood = []
-    for known in (None, season):
-        network = learn_acts(early, scales, edges, few, seed, known)
+    for place, known in enumerate((None, season)):
+        network = learn_acts(early, scales, edges, few, seed, known, part_of(report, place / 2, (place + 1) / 2))
         rows = act_rows(graph, scales, edges, src, at, config, known)
         with torch.inference_mode():
             likelihood.append(-survival_loss(network(rows.columns), rows.exposed, rows.observed).double().numpy())
     better = likelihood[1] - likelihood[0]
     return season if better.mean() - Z_95 * standard_error(better, src) > CLEARLY else None
-
-
-def half_of(report: Report, half: int) -> Report:
-    """Tell of work that is the first (0) or the second half (1) of a whole."""
-    return lambda done, total: report(half * total + done, 2 * total)
 
 
 def learn_pairs(
@@ -144,7 +148,8 @@ def learn_acts(
     edges: Days,
     config: ForecastConfig,
     seed: int,
-    season: Season | None = None,
+    season: Season | None,
+    report: Report,
 ) -> HazardNetwork:
     """Learn how long it takes from any moment until a source acts, and until it acts on someone new."""
     rng = np.random.default_rng(int(stream(seed, "moments of sources")))
@@ -153,7 +158,7 @@ def learn_acts(
         return act_rows(graph, scales, edges, *_moments(graph, rng, count, config), config, season)
 
     network = seeded(lambda: act_network(config.hidden, edges.size, season is not None), seed, "act curves")
-    return _learn(network, batch, config, graph.num_events, SOURCES_PER_EVENT * config.batch_events, _silent)
+    return _learn(network, batch, config, graph.num_events, SOURCES_PER_EVENT * config.batch_events, report)
 
 
 def act_rows(
@@ -183,10 +188,6 @@ def act_network(hidden: int, bins: int, seasonal: bool) -> HazardNetwork:
     return HazardNetwork(NODE_WIDTH + seasonal, hidden, 2 * bins, SOURCE_RATES, bins * seasonal)
 
 
-def _silent(done: int, total: int) -> None:
-    pass
-
-
 def _moments(graph: TemporalGraph, rng: np.random.Generator, count: int, config: ForecastConfig) -> tuple[Ints, Days]:
     begin = float(graph.time[int(config.burn_in * graph.num_events)])
     return draw_moments(graph, rng, count, begin, float(graph.time[-1]))
@@ -214,7 +215,10 @@ def _learn(
     count: int,
     report: Report,
 ) -> HazardNetwork:
-    rows = [batch(4 * count) for _ in range(FIRST_BATCHES)]
+    rows = []
+    for _ in range(FIRST_BATCHES):
+        rows.append(batch(4 * count))
+        report(0, 1)
     columns, exposed, observed = (torch.cat(parts) for parts in zip(*rows, strict=True))
     network.begin(columns, observed, exposed)
     for _ in adamw_steps(network, config, enough_steps(config, num_events), report):
@@ -235,7 +239,8 @@ def calibrate(
     config: ForecastConfig,
     seed: int,
     begin: float,
-    season: Season | None = None,
+    season: Season | None,
+    report: Report,
 ) -> Days:
     """Compare hazards with what was observed from `begin` on: (NUM_KINDS, NUM_BANDS) factors for them.
 
@@ -257,6 +262,7 @@ def calibrate(
         exposed, observed = (
             piece.double().numpy() for piece in _parts(graph, edges, part.at, part.wait, part.weight, config)
         )
+        report(first, waits.src.size)
         kinds = kinds_of_rows(columns)
         for kind in range(NUM_KINDS):
             expected[kind] += (hazard[kinds == kind] * exposed[kinds == kind]).sum(axis=0)

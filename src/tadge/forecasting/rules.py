@@ -14,12 +14,13 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from tadge.arrays import Days, Ints, Vectors
+from tadge.arrays import Days, Ints, Report, Vectors
 from tadge.config import ForecastConfig
 from tadge.features.columns import LINK_COLUMNS, columns_left_out
 from tadge.features.link_columns import link_columns
 from tadge.features.tables import REPEATED, Scales, marks_of, tables_of
 from tadge.forecasting.plain_networks import Scorer
+from tadge.forecasting.side_by_side import silent
 from tadge.forecasting.waits import candidates_of
 from tadge.graph.graph import TemporalGraph
 from tadge.graph.past import ANSWER, FIRST_CONTACT, REPEAT, EventLists, PairLists, Past, end_of, pair_end, past_of
@@ -126,13 +127,20 @@ def hardly_any_repeats(graph: TemporalGraph) -> bool:
 
 
 def check_rules(
-    scorer: Scorer, graph: TemporalGraph, scales: Scales, config: ForecastConfig, seed: int, begin: int
+    scorer: Scorer,
+    graph: TemporalGraph,
+    scales: Scales,
+    config: ForecastConfig,
+    seed: int,
+    begin: int,
+    report: Report = silent,
 ) -> tuple[RuleCheck, ...]:
     """Compare a scorer that has not seen events `begin` and later with the rules on them."""
-    return tuple(
-        _check(kind, against, questions, scorer, graph, scales, config)
-        for kind, against, questions in rule_questions(graph, seed, begin)
-    )
+    checks, asked = [], rule_questions(graph, seed, begin)
+    for place, (kind, against, questions) in enumerate(asked):
+        report(place, len(asked))
+        checks.append(_check(kind, against, questions, scorer, graph, scales, config))
+    return tuple(checks)
 
 
 def rule_questions(graph: TemporalGraph, seed: int, begin: int) -> list[tuple[str, str, RuleQuestions]]:
