@@ -285,11 +285,19 @@ def test_nodes_that_were_never_seen(run):
         ["within", "model", "user 5", RED + "!"],
         ["when", "model", "nobody", "user 5"],
         ["next", "model", "no"],
+        ["rank", "model", "no"],
     ):
         code, out, err = run(*line)
-        assert code == 0 and out
+        assert code == 0 and "known" in out.splitlines()[1]
+        assert out.splitlines()[2].rstrip().endswith(" no")
         assert err.startswith("warning: ") and "never seen in this history" in err and err.count("\n") == 1
         assert "\x1b" not in err
+        records = json.loads(run(*line, "--json")[1])
+        assert all(record["known"] is False for record in records)
+    _, out, err = run("next", "model", "user 05", "zebra", "user 5", "-k", 1, "--json")
+    assert [record["known"] for record in json.loads(out)] == [False, False, True]
+    assert "src 'user 05' (did you mean 'user 5'" in err and ", src 'zebra'; answered" in err
+    assert "known" not in run("next", "model", "user 5")[1]
 
 
 # -- what cannot be asked ---------------------------------------------------------------------------------------------
@@ -320,7 +328,6 @@ def test_nodes_that_were_never_seen(run):
         (["when", "model", "user 5", "user 8", "--pairs", "events.csv"], "which pairs are asked about.*found both"),
         (["when", "model", "--pairs", "nowhere.csv"], "nowhere.csv: there is no such file"),
         (["next", "model"], "who is asked about; expected SRC, or --nodes FILE; found neither"),
-        (["rank", "model", "nobody"], "SRC: unknown node; expected one of the graph's .* ids; found 'nobody'"),
         (["rank", "numbers", "x"], "SRC: an id of another type; expected ids that are integers, as in the graph"),
         (["within", "numbers", "1", "x"], "DST: an id of another type; .*found 'x'"),
         (["rank", "model", "user 5", "-k", "0"], "--k: value too small; expected an integer of at least 1"),

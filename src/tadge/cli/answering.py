@@ -16,6 +16,7 @@ from tadge.errors import ConfigError, InputError, TadgeError, TadgeWarning
 from tadge.io.options import ReadOptions
 
 if TYPE_CHECKING:
+    from tadge.arrays import Flags
     from tadge.embedding.estimator import TADGE
     from tadge.forecasting.estimator import Forecaster
     from tadge.graph import TemporalGraph
@@ -147,6 +148,21 @@ def horizons_asked(forecaster: Forecaster, days: str | None) -> list[float]:
 def week_or_less(forecaster: Forecaster, days: float | None) -> float:
     """Give the horizon that was asked for; a week by default, as far as the model can be trusted."""
     return min(AHEAD.default, forecaster.horizon_) if days is None else days
+
+
+def known_pairs(graph: TemporalGraph, src: Sequence[Any], dst: Sequence[Any]) -> Flags:
+    """Tell which pairs are of nodes that were seen, (n,)."""
+    from tadge.graph.inputs import node_numbers
+
+    sources = node_numbers(graph, src, "src", "source", unknown=True)
+    return (sources >= 0) & (node_numbers(graph, dst, "dst", "target", unknown=True) >= 0)
+
+
+def known_column(known: Any) -> list[Column]:
+    """Describe the column that marks answers for nodes that were never seen, where there are any."""
+    from tadge.report.answers import Column
+
+    return [] if all(known) else [Column("known", lambda row: "yes" if row["known"] else "no")]
 
 
 # -- what is answered -------------------------------------------------------------------------------------------------

@@ -14,21 +14,21 @@ import numpy as np
 from tadge.arrays import Days, Ints, Vectors
 from tadge.config import TOP, ForecastConfig
 from tadge.errors import InputError, TadgeWarning
-from tadge.features.columns import LINK_COLUMNS, TOE_COLUMNS, columns_left_out
-from tadge.features.link_columns import link_columns
+from tadge.features.columns import TOE_COLUMNS, columns_left_out
 from tadge.features.tables import tables_of
 from tadge.features.toe_columns import toe_columns
-from tadge.forecasting.ask_curves import cuts
+from tadge.forecasting.ask_curves import UNKNOWN, columns_of, cuts
 from tadge.forecasting.insights import Insights
 from tadge.forecasting.learned import Learned, from_arrays, to_arrays
 from tadge.forecasting.plain_networks import PlainScorer
 from tadge.forecasting.rank_calibration import RankCalibration
 from tadge.forecasting.rules import RuleCheck
+from tadge.forecasting.timed_answers import ids_asked
 from tadge.forecasting.toe_laws import ToeLaws
 from tadge.forecasting.trees import Trees
 from tadge.forecasting.waits import targets_of
 from tadge.graph.graph import TemporalGraph
-from tadge.graph.inputs import NodeIds, check_kind, moments_of, node_numbers
+from tadge.graph.inputs import NodeIds, check_kind, moments_of
 from tadge.graph.past import past_of
 from tadge.io.frames import data_frame
 from tadge.machine import num_threads, return_memory
@@ -187,12 +187,10 @@ class Forecaster(Insights):
     # -- answers ------------------------------------------------------------------------------------------------------
 
     def _score(self, graph: TemporalGraph, src: Ints, dst: Ints, at: Days) -> Vectors:
-        tables, threads = tables_of(graph, self.scales_), num_threads()
-        left_out = columns_left_out(self.config.without, LINK_COLUMNS)
+        tables, left_out = tables_of(graph, self.scales_), self._left_out()
         scores = np.empty(src.size, np.float32)
         for cut in cuts(src.size):
-            columns = link_columns(tables, src[cut], dst[cut], at[cut], threads, left_out=left_out)
-            scores[cut] = self.links_(columns, threads)
+            scores[cut] = self.links_(columns_of(tables, src[cut], dst[cut], at[cut], left_out), num_threads())
         return scores
 
     def rank(
@@ -207,9 +205,10 @@ class Forecaster(Insights):
     ) -> Any:
         """List the `k` nodes that each source is likeliest to link to next: a DataFrame, likeliest first.
 
-        The columns are `src`, `target` and `probability`. The probabilities suppose that src acts then, and on a node
-        that had joined: over all of these they sum to 1. The source itself is among them only where some node had
-        linked to itself. For how likely a link is within some time, see `next`.
+        The columns are `src`, `target`, `probability` and `known`. The probabilities suppose that src acts then, and on
+        a node that had joined: over all of these they sum to 1. The source itself is among them only where some node
+        had linked to itself. Where `known` is False the source was never seen, and the answer is that for any such
+        node. For how likely a link is within some time, see `next`.
 
         Args:
             src: ids, or None for all that had acted.
@@ -223,7 +222,7 @@ class Forecaster(Insights):
         graph, best = self._graph(graph), TOP.check(k)
         moment = float(moments_of(graph, at, 1, before)[0])
         self._warn_stale(graph, moment)
-        sources = self._acting(graph, moment) if src is None else node_numbers(graph, src, "src", "source")
+        sources = self._sources(graph, src, moment)
         parts = [self._ranked(graph, source, moment, best, new) for source in sources.tolist()]
         targets = [graph.ids[found] for found, _ in parts]
         if new:
@@ -231,16 +230,17 @@ class Forecaster(Insights):
         counts = [listed.size for listed in targets]
         return data_frame(
             {
-                "src": np.repeat(graph.ids[sources], counts),
+                "src": np.repeat(ids_asked(graph, sources, src), counts),
                 "target": np.concatenate([graph.ids[:0], *targets]),
                 "probability": np.concatenate([np.empty(0), *(probability for _, probability in parts)]),
+                "known": np.repeat(sources != UNKNOWN, counts),
             }
         )
 
     def _ranked(self, graph: TemporalGraph, source: int, at: float, k: int, new: bool) -> tuple[Ints, Days]:
         """Find the k likeliest targets, (k,), and their probabilities, (k,); with `new`, one more of someone new."""
         targets = targets_of(graph, source, at)
-        joined = bool(past_of(graph).first[source] <= at)
+        joined = source != UNKNOWN and bool(past_of(graph).first[source] <= at)
         someone_new = (self.ranking_.new[0 if joined else 1] if targets.size else 1.0) if new else 0.0
         likely = np.empty(0)
         if targets.size:
