@@ -225,6 +225,18 @@ def as_of(graph: TemporalGraph, at: Any, before: Any) -> str:
     return f"{words} {moment_text(float(moments_of(graph, at, 1, before)[0]), graph.clock)}"
 
 
+def checked_to(forecaster: Forecaster, days: float | None = None) -> str:
+    """Say on a line of its own how far answers could be checked, where they reach further: so many days, or all."""
+    from tadge.report.answers import wait_text
+
+    trusted = forecaster.trusted_
+    if (forecaster.horizon_ if days is None else days) <= trusted:
+        return ""
+    if not trusted:
+        return "\nThere was too little to check it: links may be less likely than is said."
+    return f"\nChecked up to {wait_text(trusted)}; beyond, links may be less likely than is said."
+
+
 def days_text(days: float) -> str:
     """Write a number of days."""
     return f"{days:.4g} day{'s' * (days != 1)}"

@@ -10,6 +10,7 @@ import typer
 from tadge.cli.answering import (
     answering,
     as_of,
+    checked_to,
     days_text,
     give,
     horizons_asked,
@@ -73,7 +74,8 @@ def within(
 ) -> None:
     """Tell how likely it is that SRC links to DST within so many days.
 
-    JSON and files have a record for each pair and horizon: src, dst, days, probability, known.
+    JSON and files have a record for each pair and horizon: src, dst, days, probability, known, checked. What is not
+    checked reaches further than late events could show, and may be less likely than is said.
 
     Example: tadge within model/ user3 user8 --days 1,7
     """
@@ -103,7 +105,9 @@ def within(
             for place, horizon in enumerate(horizons)
         ]
         columns += known_column(known)
+        table["checked"] = np.tile(np.array(horizons) <= forecaster.trusted_, len(src))
         title = f"How likely src links to dst within so many days, {as_of(graph, **moment)}"
+        title += checked_to(forecaster, max(horizons))
         give(table, columns, title, out, as_json, rows=wide)
 
 
@@ -148,6 +152,7 @@ def when(
         columns += known_column(table["known"])
         horizon = wait_text(forecaster.horizon_)
         title = f"Wait until src links to dst, {as_of(graph, **moment)}; never: not in {horizon}"
+        title += checked_to(forecaster)
         give(table, columns, title, out, as_json)
 
 
@@ -196,6 +201,7 @@ def who_next(
             *known_column(table["known"]),
         ]
         title = f"Who is next, {as_of(graph, **moment)}; never: not in {wait_text(forecaster.horizon_)}"
+        title += checked_to(forecaster)
         give(table, columns, title, out, as_json)
 
 
@@ -322,5 +328,5 @@ def overdue(
             *(Column(name, lambda row, name=name: percent_text(row[name])) for name in ("comes", "still")),  # type: ignore[misc]
         ]
         count = f"Longest of {len(table):,} pairs that are overdue" if len(table) else "No pair is overdue"
-        title = f"{count}, {as_of(graph, **moment)}"
+        title = f"{count}, {as_of(graph, **moment)}" + (checked_to(forecaster) if len(table) else "")
         give(table, columns, title, out, as_json, shown=shown)

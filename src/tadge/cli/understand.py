@@ -9,6 +9,7 @@ import typer
 from tadge.cli.answering import (
     answering,
     as_of,
+    checked_to,
     days_text,
     give,
     load_forecaster,
@@ -63,10 +64,12 @@ def explain(
             Column("because", lambda row: id_text(row["reason"]), is_id=True),
         ]
         title = f"Why src is, or is not, likely to link to dst within {days_text(horizon)}, {as_of(graph, **moment)}"
+        title += checked_to(forecaster, horizon)
         if len(src) == 1:
             likely, usual = (percent_text(rows[0][name]) for name in ("probability", "typical"))
             pair = f"{id_text(src[0])} links to {id_text(dst[0])} within {days_text(horizon)}"
             title = f"{pair}: {likely}; a typical pair: {usual}; {as_of(graph, **moment)}"
+            title += checked_to(forecaster, horizon)
         give(table, columns, title, out, as_json, rows=rows)
 
 

@@ -38,6 +38,7 @@ class CurveModels:
         ratio: (NUM_KINDS, NUM_BANDS) by which hazards of pairs are multiplied, by the kind of edge.
         usual: the median surprise of events that were learned from.
         season: the hours of the week that both networks know of; None where they do not help.
+        trusted: up to how many days curves of a model of earlier events did not promise clearly more than came.
     """
 
     edges: Days
@@ -46,6 +47,7 @@ class CurveModels:
     ratio: Days
     usual: float = 0.0
     season: Season | None = None
+    trusted: float = np.inf
 
 
 def with_season(columns: Vectors, at: Days, edges: Days, season: Season | None) -> Vectors:

@@ -65,6 +65,7 @@ class Forecaster(Insights):
         curves_: the networks that give curves, and their calibration.
         ranking_: how scores become the probabilities of `rank`.
         horizon_: the longest time, in days, that `within` can be asked about.
+        trusted_: up to how many days a model of earlier events did not promise clearly more than came.
         seasonal_: whether curves know of the hours of the week.
         validation_: how it compares with simple rules, by kind of event, on the latest fifth.
     """

@@ -34,7 +34,7 @@ from tadge.forecasting.curve_models import (
 from tadge.forecasting.curves import bin_of, bins_of, exposure
 from tadge.forecasting.hazard_network import HazardNetwork, survival_loss
 from tadge.forecasting.learn import adamw_steps, enough_steps, one_thread
-from tadge.forecasting.plain_networks import PlainHazards, arrays_of
+from tadge.forecasting.plain_networks import PlainHazards, Rates, arrays_of
 from tadge.forecasting.side_by_side import part_of
 from tadge.forecasting.waits import candidates_of, draw_moments, draw_waits, find_next_acts
 from tadge.graph.graph import TemporalGraph
@@ -49,6 +49,10 @@ STRENGTH = 0.5  # of a correction: the other half of what is seen late in the pa
 CALIBRATION_MOMENTS = 6_000
 CHOSEN, HALFWAY, CALIBRATED, NEARLY = 0.15, 0.45, 0.5, 0.82  # of all work: done by the end of each part
 CHOICE_STEPS = 250  # of the networks that tell whether hours of the week help
+TRUST_MOMENTS = 2_000  # at which is looked whether curves can be trusted
+LIKELY = 0.1  # probability from which a link counts as promised
+TOO_MUCH = 0.1  # of what was promised: so much may be missing
+FEWEST_SOURCES, FEWEST_PROMISED = 10, 30  # that must have been seen for as long; of which links were promised
 CLEARLY = 0.02  # nats a wait by which they must, at least
 CALIBRATED_AT_ONCE = 1 << 14  # pairs: bounds the memory
 
@@ -70,7 +74,7 @@ def learn_curves(
     report: Report,
 ) -> CurveModels:
     """Learn all curves, and calibrate those of pairs on what came after the early events, by a model of these."""
-    edges, ratio, season = bins_of(graph), np.ones((NUM_KINDS, NUM_BANDS)), None
+    edges, ratio, season, trusted = bins_of(graph), np.ones((NUM_KINDS, NUM_BANDS)), None, 0.0
     with one_thread():
         if early is not None:
             season = chosen_season(graph, early, scales, edges, config, seed, part_of(report, 0.0, CHOSEN))
@@ -78,13 +82,17 @@ def learn_curves(
             begin = float(graph.time[early.num_events])
             told = part_of(report, HALFWAY, CALIBRATED)
             ratio = calibrate(known, graph, scales, edges, config, seed, begin, season, told)
+            early_pairs = _plain(known, PAIR_RATES, edges, season)
+            trusted = trusted_horizon(early_pairs, ratio, graph, scales, edges, config, seed, begin, season)
         season = None if season is None else Season.of(graph, config.recency)
         pairs = learn_pairs(graph, scales, edges, config, seed, part_of(report, CALIBRATED, NEARLY), season)
         acts = learn_acts(graph, scales, edges, config, seed, season, part_of(report, NEARLY, 1.0))
-        offsets = 0 if season is None else edges.size
-        plain_pairs = PlainHazards(arrays_of(pairs), PAIR_RATES, offsets)
-        plain_acts = PlainHazards(arrays_of(acts), SOURCE_RATES, offsets)
-        return CurveModels(edges, plain_pairs, plain_acts, ratio, season=season)
+        plain = _plain(pairs, PAIR_RATES, edges, season), _plain(acts, SOURCE_RATES, edges, season)
+        return CurveModels(edges, *plain, ratio, season=season, trusted=trusted)
+
+
+def _plain(network: HazardNetwork, rates: Rates, edges: Days, season: Season | None) -> PlainHazards:
+    return PlainHazards(arrays_of(network), rates, 0 if season is None else edges.size)
 
 
 def chosen_season(
@@ -245,7 +253,9 @@ def calibrate(
     """Compare hazards with what was observed from `begin` on: (NUM_KINDS, NUM_BANDS) factors for them.
 
     A part of the curve of which little was observed takes the factor of the part before it. Corrections are taken half:
-    the model in use has learned from the latest events too, and what drifts may turn.
+    the model in use has learned from the latest events too, and what drifts may turn. None is above 1: that more came
+    than was said is no reason to be surer of what comes, and far ends of curves, which nothing late has seen, would be
+    raised with it.
     """
     rng, end = np.random.default_rng(int(stream(seed, "calibration"))), float(graph.time[-1])
     src, at = draw_moments(graph, rng, CALIBRATION_MOMENTS, begin, end)
@@ -273,5 +283,44 @@ def calibrate(
         for band in range(NUM_BANDS):
             here = bands == band
             before = (came[kind, here].sum() + PRIOR_EVENTS * before) / (expected[kind, here].sum() + PRIOR_EVENTS)
-            ratio[kind, band] = before**STRENGTH
+            ratio[kind, band] = min(before, 1.0) ** STRENGTH
     return ratio
+
+
+def trusted_horizon(
+    network: PlainHazards,
+    ratio: Days,
+    graph: TemporalGraph,
+    scales: Scales,
+    edges: Days,
+    config: ForecastConfig,
+    seed: int,
+    begin: float,
+    season: Season | None,
+) -> float:
+    """Find up to which time, in days, curves did not promise clearly more than came from `begin` on.
+
+    Pairs are asked about at moments after which that time was seen whole. Of those that were said to be likely, it is
+    compared how many links were said to come, and came. No longer time than was seen after `begin` can be trusted.
+    """
+    rng, end = np.random.default_rng(int(stream(seed, "trust"))), float(graph.time[-1])
+    src, at = draw_moments(graph, rng, TRUST_MOMENTS, begin, end)
+    waits = draw_waits(graph, src, at, stream(seed, "trust targets"))
+    tables, left_out = tables_of(graph, scales), columns_left_out(config.without, LINK_COLUMNS)
+    columns = link_columns(tables, waits.src, waits.dst, waits.at, left_out=left_out)
+    hazard = np.exp(network(with_season(columns, waits.at, edges, season)).astype(np.float64))
+    hazard *= ratio[:, bands_of(edges, scales)][kinds_of_rows(columns)]
+    said, trusted = -np.expm1(-np.cumsum(hazard, axis=1)), 0.0
+    for place, days in enumerate(edges.tolist()):
+        whole = waits.at + days <= end
+        if np.unique(waits.src[whole]).size < FEWEST_SOURCES:
+            break
+        likely = whole & (said[:, place] >= LIKELY)
+        weight, promised = waits.weight[likely], said[likely, place]
+        missing = weight * (promised - (waits.wait[likely] <= days))
+        if np.unique(waits.src[likely]).size >= FEWEST_PROMISED:
+            surely = missing.mean() - Z_95 * standard_error(missing, waits.src[likely])
+            if surely > TOO_MUCH * (weight * promised).mean():
+                break
+        trusted = days
+    return trusted

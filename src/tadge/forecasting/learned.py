@@ -54,6 +54,7 @@ def to_arrays(learned: Learned) -> dict[str, npt.NDArray[Any]]:
         "edges": curves.edges,
         "ratio": curves.ratio,
         "usual": np.array([curves.usual]),
+        "trusted": np.array([min(curves.trusted, curves.edges[-1])]),
     }
     if curves.season is not None:
         arrays["season"] = curves.season.rate
@@ -108,6 +109,7 @@ def from_arrays(arrays: Mapping[str, npt.NDArray[Any]], checks: Sequence[Any], c
             ratio,
             usual,
             season,
+            _trusted(arrays.get("trusted", edges[-1:]), edges),
         ),
         checked("toe_mean", lambda parts: Trees(**parts).checked()),
         checked("toe_median", lambda parts: Trees(**parts).checked()),
@@ -115,6 +117,13 @@ def from_arrays(arrays: Mapping[str, npt.NDArray[Any]], checks: Sequence[Any], c
         checked("median_laws", lambda parts: ToeLaws(**parts, statistic="median").checked()),
         tuple(_rule_check(*check) for check in checks),
     )
+
+
+def _trusted(values: npt.NDArray[Any], edges: Days) -> float:
+    (trusted,) = check_array(values, (1,), "trusted", np.float64).tolist()
+    if not 0.0 <= trusted <= edges[-1]:
+        raise ValueError("trusted: not a time of the curves")
+    return float(trusted)
 
 
 def _rank_check(values: Days | None) -> RankCheck | None:

@@ -31,6 +31,7 @@ from tadge.units import Moment, date_text, dates_of_days
 
 INTERVALS = {"low_80": 0.1, "high_80": 0.9, "low_95": 0.025, "high_95": 0.975}
 STALE = 0.25  # of the span that was learned from: questions so much later are answered with a warning
+BEYOND = "beyond what could be checked on the latest events"
 SHOWN_IDS = 20  # of those that are not known
 
 
@@ -48,6 +49,15 @@ class TimedAnswers(PairEstimator):
         return float(self.curves_.edges[-1])
 
     @property
+    def trusted_(self) -> float:
+        """Give the time, in days, up to which a model of earlier events did not promise clearly more than came.
+
+        It is 0 where there was nothing to look at. Answers about longer times, up to `horizon_`, come with a warning.
+        """
+        self._graph()
+        return float(min(self.curves_.trusted, self.curves_.edges[-1]))
+
+    @property
     def seasonal_(self) -> bool:
         """Tell whether curves know of the hours of the week: where these helped on the latest fifth of the events."""
         self._graph()
@@ -57,7 +67,7 @@ class TimedAnswers(PairEstimator):
         self,
         src: NodeIds,
         dst: NodeIds,
-        days: float | Sequence[float] | npt.NDArray[Any],
+        days: float | Sequence[float] | npt.NDArray[Any] | None = None,
         at: Moments = None,
         *,
         before: Moments = None,
@@ -70,18 +80,20 @@ class TimedAnswers(PairEstimator):
         Args:
             src: ids; one stands for all. One that was never seen is answered for as such, with a warning.
             dst: ids, alike.
-            days: horizons, up to `horizon_`.
+            days: horizons, up to `horizon_`; beyond `trusted_` with a warning. By default a week, or `horizon_` where
+                that is less.
             at: days on the graph's clock or dates: what happened until then, that moment included, is known. The end of
                 the graph by default.
             before: instead of `at`: what happened at that very moment is not known.
             graph: what happened, where that is more than the Forecaster was fitted to.
         """
-        graph, horizons = self._graph(graph), self._horizons(days)
+        graph = self._graph(graph)
+        horizons = self._horizons(self._week_or_less(days))
         sources, targets, moments, _ = self._pairs(graph, src, dst, at, before)
         probability = np.empty((sources.size, horizons.size))
         for cut, curves in self._curves(graph, sources, targets, moments):
             probability[cut] = curves.within(horizons)
-        if np.ndim(days):
+        if days is not None and np.ndim(days):
             return probability
         return float(probability[0, 0]) if _is_one(src) and _is_one(dst) else probability[:, 0]
 
@@ -141,7 +153,7 @@ class TimedAnswers(PairEstimator):
             graph: as in `within`.
         """
         graph = self._graph(graph)
-        horizon = self._one_horizon(min(AHEAD.default, self.horizon_) if days is None else days)
+        horizon = self._one_horizon(self._week_or_less(days))
         moment = float(moments_of(graph, at, 1, before)[0])
         self._warn_stale(graph, moment)
         sources = self._sources(graph, src, moment)
@@ -316,7 +328,13 @@ class TimedAnswers(PairEstimator):
             expected = f"more than 0 and at most {longest:,.4g} days, half of the history that was learned from"
             found = f"{horizons.ndim} dimensions" if horizons.ndim != 1 else f"{horizons[np.argmax(wrong)]:,.6g}"
             raise InputError("a horizon that cannot be trusted", expected=expected, found=found, where="days")
+        if horizons.size and horizons.max() > self.trusted_:
+            words = f"{float(horizons.max()):,.4g} days are {BEYOND} ({self.trusted_:,.4g} days): it may be less likely"
+            warnings.warn(f"days: {words} than is said", TadgeWarning, stacklevel=4)
         return horizons
+
+    def _week_or_less(self, days: Any) -> Any:
+        return min(AHEAD.default, self.horizon_) if days is None else days
 
     def _one_horizon(self, days: Any) -> Days:
         horizon = self._horizons(days)
