@@ -515,5 +515,11 @@ def test_a_file_that_is_gone_or_changed_is_one_sentence(tmp_path):
     assert "learned" in json.loads((tmp_path / "forecaster.json").read_text())["files"]
 
 
+@pytest.mark.parametrize("folder", [3, None, ["model"]])
+def test_what_is_no_name_of_a_folder_is_one_sentence(folder):
+    with pytest.raises(tadge.InputError, match="folder: not the name of a folder; expected the name of a folder that"):
+        Forecaster.load(folder)
+
+
 def test_it_shows_itself():
     assert "Forecaster" in known("directed")[2]._repr_html_()

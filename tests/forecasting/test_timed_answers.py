@@ -258,7 +258,7 @@ def test_horizons_beyond_trust_are_refused_in_one_sentence():
     _, _, model = fitted()
     for days in (0, -1.0, 1e6, np.nan, [1.0, 1e6]):
         with pytest.raises(
-            InputError, match=r"days: a horizon that cannot be trusted; expected more than 0 and at most"
+            InputError, match=r"days: a horizon that cannot be trusted; expected from .* days, a millionth of the "
         ):
             model.within(3, 5, days)
     with pytest.raises(InputError, match="not a horizon"):
@@ -271,6 +271,16 @@ def test_horizons_beyond_trust_are_refused_in_one_sentence():
         model.overdue(level=2.0)
     with pytest.raises(tadge.NotFittedError):
         Forecaster().within(1, 2, 1.0)
+
+
+def test_a_horizon_finer_than_any_bin_is_refused():
+    """Its order would be that of rounding."""
+    _, _, model = fitted()
+    shortest = 2e-6 * model.horizon_
+    assert 0 < model.within(3, 5, 1.01 * shortest) < model.within(3, 5, 2.0)
+    for ask in (lambda: model.within(3, 5, 1e-12), lambda: model.next(3, days=0.99 * shortest)):
+        with pytest.raises(InputError, match="days: a horizon that cannot be trusted; expected from"):
+            ask()
 
 
 def test_ids_that_were_never_seen_have_a_marked_prior():

@@ -96,7 +96,7 @@ def changes(
     Example: tadge changes model/ --since 2016-01-01
     """
     with answering(out):
-        from tadge.io.export import write_frame
+        from tadge.io.spreadsheets import write_answers
         from tadge.report.answers import as_polars, records
         from tadge.report.changes import print_changes
 
@@ -107,7 +107,7 @@ def changes(
         if out is not None:
             files = {name: out.with_name(f"{out.stem}-{name}{out.suffix}") for name in tables}
             for name, file in files.items():
-                write_frame(tables[name], file)
+                write_answers(tables[name], file)
             written: dict[str, Any] = {name: {"written": str(files[name]), "rows": len(tables[name])} for name in files}
             if as_json:
                 print_json(written)

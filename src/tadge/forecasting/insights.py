@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
 from tadge.arrays import Days, Ints, Vectors
 from tadge.config import FALSE_DISCOVERIES
-from tadge.errors import InputError
+from tadge.errors import InputError, TadgeWarning
 from tadge.features.link_columns import LINK_WIDTH
 from tadge.features.tables import tables_of
 from tadge.forecasting.ask_curves import columns_of, cuts, hazards
@@ -32,6 +33,7 @@ from tadge.units import Moment, date_text, moment, span_text
 
 WEEK = 2  # which of the scales counts as lately
 TYPICAL_OTHERS = 128  # of a source's targets that its ranking is explained beside
+FEW_EVENTS = 5  # since a moment: too few to tell what has changed
 KNOWN_PAIRS = 20_000  # that are asked about, at the most
 
 
@@ -46,7 +48,7 @@ class Insights(TimedAnswers):
         self,
         src: NodeIds,
         dst: NodeIds,
-        days: float = 7.0,
+        days: float | None = None,
         at: Moments = None,
         *,
         before: Moments = None,
@@ -63,15 +65,16 @@ class Insights(TimedAnswers):
         Args:
             src: as in `within`, as all others; a row for each pair and cause.
             dst: ids.
-            days: the horizon.
+            days: the horizon; by default a week, or `horizon_` where that is less.
             at: moments.
             before: moments.
             graph: what happened.
         """
-        graph, horizon = self._graph(graph), self._one_horizon(days)
+        graph = self._graph(graph)
+        horizon = self._one_horizon(self._week_or_less(days))
         sources, targets, moments, _ = self._pairs(graph, src, dst, at, before)
         names = ids_asked(graph, sources, src), ids_asked(graph, targets, dst)
-        groups = column_groups(graph.directed)
+        groups = column_groups(graph.directed, graph.bipartite)
         columns = columns_of(tables_of(graph, self.scales_), sources, targets, moments, self._left_out())
         columns = self._with_season(columns, moments)
         if columns.shape[1] > LINK_WIDTH:
@@ -125,6 +128,10 @@ class Insights(TimedAnswers):
             found = date_text(start, graph.clock)
             raise InputError("no period to look at", expected=expected, found=found, where="since")
         periods = Periods.of(graph, start, end)
+        count = int(np.count_nonzero((graph.time >= start) & (graph.time <= end)))
+        if count < FEW_EVENTS:
+            happened = f"{count:,} event{'s' * (count != 1)} since {date_text(start, graph.clock)}"
+            warnings.warn(f"since: only {happened}: hardly anything to compare", TadgeWarning, stacklevel=2)
         return Changes(
             nodes=data_frame(new_nodes(graph, periods)),
             pairs=data_frame(new_pairs(graph, periods)),

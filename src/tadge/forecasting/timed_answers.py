@@ -17,7 +17,7 @@ from tadge.features.columns import LINK_COLUMNS, columns_left_out
 from tadge.features.tables import Scales, tables_of
 from tadge.forecasting.ask_curves import UNKNOWN, act_curves, pair_curves
 from tadge.forecasting.curve_models import CurveModels
-from tadge.forecasting.curves import Curves
+from tadge.forecasting.curves import FINEST, TRUSTED, Curves
 from tadge.forecasting.events import events_asked
 from tadge.forecasting.overdue import open_pairs, overdue_pairs
 from tadge.forecasting.surprise import HOUR, events_before, lately, surprise_of
@@ -323,9 +323,11 @@ class TimedAnswers(PairEstimator):
         except (TypeError, ValueError):
             raise InputError("not a horizon", expected="numbers of days", found=repr(days)[:80], where="days") from None
         longest = self.horizon_
-        wrong = ~((horizons > 0) & (horizons <= longest))
+        shortest = FINEST / TRUSTED * longest
+        wrong = ~((horizons >= shortest) & (horizons <= longest))
         if horizons.ndim != 1 or wrong.any():
-            expected = f"more than 0 and at most {longest:,.4g} days, half of the history that was learned from"
+            expected = f"from {shortest:,.2g} days, a millionth of the history that was learned from, to half of it"
+            expected += f", {longest:,.4g} days"
             found = f"{horizons.ndim} dimensions" if horizons.ndim != 1 else f"{horizons[np.argmax(wrong)]:,.6g}"
             raise InputError("a horizon that cannot be trusted", expected=expected, found=found, where="days")
         if horizons.size and horizons.max() > self.trusted_:

@@ -53,6 +53,9 @@ def write_estimator(
 
 def model_folder(folder: str | PathLike[str]) -> Path:
     """Find the models of a folder: in itself, or, of a run that `tadge run` made, in its folder `model`."""
+    if not isinstance(folder, (str, PathLike)):
+        expected = "the name of a folder that tadge fit, tadge run or save made"
+        raise InputError("not the name of a folder", expected=expected, found=repr(folder)[:80], where="folder")
     place = Path(folder)
     kinds = (*ESTIMATORS, FIRST_LAYOUT)
     inside = place / MODEL
