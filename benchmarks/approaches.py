@@ -26,7 +26,7 @@ from tadge.features.link_columns import LINK_WIDTH, link_columns
 from tadge.features.pairs import timed_pairs
 from tadge.features.tables import Scales, tables_of
 from tadge.features.toe_columns import TOE_WIDTH, toe_columns
-from tadge.forecasting import estimator, learn
+from tadge.forecasting import estimator, fitting, learn
 from tadge.forecasting.link_scorer import LinkScorer
 from tadge.forecasting.trees import Trees
 from tadge.graph import TemporalGraph
@@ -51,7 +51,7 @@ TEXTS = {
 def changed(**changes) -> Iterator[None]:
     """Learn, or answer, with other parts for a while: those that no option changes."""
     with ExitStack() as stack:
-        for module in (learn, estimator):
+        for module in (learn, fitting, estimator):
             known = {name: part for name, part in changes.items() if hasattr(module, name)}
             if known:
                 stack.enter_context(patch.multiple(module, **known))

@@ -9,6 +9,7 @@ import numpy as np
 import psutil
 import pytest
 
+from tadge import machine
 from tadge.machine import (
     available_memory,
     container_memory,
@@ -84,3 +85,16 @@ def test_the_limit_of_a_container_counts(monkeypatch):
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_the_processor_says_what_it_can_do():
     assert processor_flags() == processor_flags() and all(flag == flag.lower() for flag in processor_flags())
+
+
+def test_threads_are_those_that_torch_has(monkeypatch):
+    import torch
+
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 5)
+    assert machine.num_threads() == 5
+    monkeypatch.delitem(sys.modules, "torch")
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    assert machine.num_threads() == 3
+    for nothing in ("", "many", "0"):
+        monkeypatch.setenv("OMP_NUM_THREADS", nothing)
+        assert machine.num_threads() == machine.num_cores() >= 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from functools import cache
 from pathlib import Path
@@ -82,6 +83,23 @@ def processor_flags() -> frozenset[str]:
             if line.startswith(("flags", "features")):
                 return frozenset(line.partition(":")[2].split())
     return frozenset()
+
+
+def num_cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def num_threads() -> int:
+    """Return how many threads a piece of work may use: as torch was told where it is there, else a thread a core.
+
+    Torch counts as OMP_NUM_THREADS says, and so does this.
+    """
+    torch = sys.modules.get("torch")
+    if torch is not None and hasattr(torch, "get_num_threads"):
+        return int(torch.get_num_threads())
+    wanted = os.environ.get("OMP_NUM_THREADS", "")
+    return int(wanted) if wanted.isdecimal() and int(wanted) > 0 else num_cores()
 
 
 def held_memory() -> int:

@@ -182,7 +182,7 @@ def test_ids_that_are_integers(ask, folder):
     numbers = Forecaster.load(folder / "numbers")
     assert ask("within", "numbers", "17", "3")[0] == {
         **{"src": 17, "dst": 3, "days": 1.0},
-        **{"probability": numbers.within(17, 3, 1.0)},
+        **{"probability": numbers.within(17, 3, 1.0), "known": True, "checked": True},
     }
     (row,) = ask("when", "numbers", "17", "3")
     assert "median_date" not in row  # on a clock of its own
@@ -285,11 +285,19 @@ def test_nodes_that_were_never_seen(run):
         ["within", "model", "user 5", RED + "!"],
         ["when", "model", "nobody", "user 5"],
         ["next", "model", "no"],
+        ["rank", "model", "no"],
     ):
         code, out, err = run(*line)
-        assert code == 0 and out
+        assert code == 0 and " known" in out
+        assert out.splitlines()[-1].rstrip().endswith(" no") or line[0] == "when"
         assert err.startswith("warning: ") and "never seen in this history" in err and err.count("\n") == 1
         assert "\x1b" not in err
+        records = json.loads(run(*line, "--json")[1])
+        assert all(record["known"] is False for record in records)
+    _, out, err = run("next", "model", "user 05", "zebra", "user 5", "-k", 1, "--json")
+    assert [record["known"] for record in json.loads(out)] == [False, False, True]
+    assert "src 'user 05' (did you mean 'user" in err and ", src 'zebra'; answered" in err
+    assert "known" not in run("next", "model", "user 5")[1]
 
 
 # -- what cannot be asked ---------------------------------------------------------------------------------------------
@@ -300,7 +308,7 @@ def test_nodes_that_were_never_seen(run):
     [
         (
             ["within", "model", "user 5", "user 8", "--days", "0"],
-            "--days: a horizon that cannot be trusted; expected more than 0 and",
+            "--days: a horizon that cannot be trusted; expected from",
         ),
         (
             ["within", "model", "user 5", "user 8", "--days", "1,99999"],
@@ -320,7 +328,6 @@ def test_nodes_that_were_never_seen(run):
         (["when", "model", "user 5", "user 8", "--pairs", "events.csv"], "which pairs are asked about.*found both"),
         (["when", "model", "--pairs", "nowhere.csv"], "nowhere.csv: there is no such file"),
         (["next", "model"], "who is asked about; expected SRC, or --nodes FILE; found neither"),
-        (["rank", "model", "nobody"], "SRC: unknown node; expected one of the graph's .* ids; found 'nobody'"),
         (["rank", "numbers", "x"], "SRC: an id of another type; expected ids that are integers, as in the graph"),
         (["within", "numbers", "1", "x"], "DST: an id of another type; .*found 'x'"),
         (["rank", "model", "user 5", "-k", "0"], "--k: value too small; expected an integer of at least 1"),

@@ -5,6 +5,10 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import signal
+import subprocess
+import sys
+import time
 
 import numpy as np
 import polars as pl
@@ -319,15 +323,33 @@ def test_ctrl_c_while_the_forecaster_learns(run, folder, monkeypatch):
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tadge.forecasting.estimator.learn_toe", stop)
+    monkeypatch.setattr("tadge.forecasting.fitting.learn_toe", stop)
     code, out, err = run("fit", "events.csv", "--out", "stopped", *SMALL, "-q")
     assert (code, out) == (130, "")
-    assert err == "stopped; what was done is kept, and --resume goes on from here\n"
+    assert err == "stopped; nothing is kept yet; the same command, or --resume, begins anew\n"
     assert not list((folder / "stopped").iterdir())
     monkeypatch.undo()
     monkeypatch.chdir(folder)
     code, _, err = run("fit", "events.csv", "--out", "stopped", *SMALL, "-q", "--resume")
     assert code == 0, err
+
+
+def test_ctrl_c_as_a_real_signal_while_the_forecaster_learns(folder):
+    """It would learn for hours."""
+    place, hours = folder / "hours", ["--only", "forecasts", "--steps", "1000000", "--passes", "1000000"]
+    arguments = [sys.executable, "-m", "tadge", "fit", str(folder / "events.csv"), "--out", str(place), *hours]
+    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 120
+    while not (place / ".lock").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(1.0)
+    process.send_signal(signal.SIGINT)
+    began, (_, err) = time.monotonic(), process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert time.monotonic() - began < 20  # two on a machine that has nothing else to do
+    assert err.endswith("stopped; nothing is kept yet; the same command, or --resume, begins anew\n")
+    assert "Traceback" not in err
+    assert list(place.iterdir()) == []
 
 
 def test_ctrl_c_while_tadge_learns_keeps_the_forecaster(run, folder, monkeypatch):
@@ -336,7 +358,7 @@ def test_ctrl_c_while_tadge_learns_keeps_the_forecaster(run, folder, monkeypatch
 
     monkeypatch.setattr(TADGE, "fit", stop)
     code, _, err = run("fit", "events.csv", "--out", "later", *SMALL, "-q")
-    assert (code, err) == (130, "stopped; what was done is kept, and --resume goes on from here\n")
+    assert (code, err) == (130, "stopped; the forecasts are kept, and --resume goes on from here\n")
     kept = {path.name: path.read_bytes() for path in (folder / "later").iterdir()}
     monkeypatch.undo()
     monkeypatch.chdir(folder)

@@ -48,9 +48,9 @@ def test_parts_are_the_mean_over_all_orders_and_add_up(seed):
     assert parts[3] == 0.0
 
 
-@pytest.mark.parametrize("directed", [True, False])
-def test_every_column_is_in_one_group(directed):
-    places = np.concatenate(list(column_groups(directed).values()))
+@pytest.mark.parametrize(("directed", "bipartite"), [(True, False), (False, False), (True, True)])
+def test_every_column_is_in_one_group(directed, bipartite):
+    places = np.concatenate(list(column_groups(directed, bipartite).values()))
     assert np.array_equal(np.sort(places), np.arange(len(LINK_COLUMNS)))
 
 

@@ -22,7 +22,8 @@ from tadge.features.columns import LINK_COLUMNS
 from tadge.features.link_columns import LINK_WIDTH, link_columns
 from tadge.features.tables import Scales, tables_of
 from tadge.features.toe_columns import toe_columns
-from tadge.forecasting import ask_curves, estimator
+from tadge.forecasting import ask_curves, fitting
+from tadge.forecasting.link_scorer import LinkScorer
 from tadge.graph import TemporalGraph
 from tadge.storage.folder import has_folder, read_folder, write_folder
 
@@ -86,8 +87,10 @@ def test_answers_are_those_of_the_parts(kind):
     assert model.scales_ == Scales.of(train)
     src, dst, at = some(graph, 200)
     tables = tables_of(graph, model.scales_)
+    network = LinkScorer(LINK_WIDTH, model.config.hidden)
+    network.load_state_dict({name: torch.from_numpy(array) for name, array in model.links_.state.items()})
     with torch.no_grad():
-        scores = model.links_(torch.from_numpy(link_columns(tables, src, dst, at))).numpy()
+        scores = network(torch.from_numpy(link_columns(tables, src, dst, at))).numpy()
     found = answers(model, graph, (src, dst, at))
     np.testing.assert_allclose(found[0], scores, rtol=1e-5, atol=1e-5)
     assert scores.std() > 0.05
@@ -428,7 +431,6 @@ def test_a_loaded_model_gives_the_same_answers(tmp_path, kind):
     model.save(tmp_path / "m")
     loaded = Forecaster.load(tmp_path / "m")
     assert loaded.scales_ == model.scales_
-    assert not loaded.links_.training
     assert loaded.get_params() == model.get_params()
     asked = some(graph, 100)
     assert same(answers(loaded, graph, asked), answers(model, graph, asked))
@@ -442,7 +444,7 @@ def test_a_folder_that_is_done_is_taken_as_it_is(tmp_path, monkeypatch):
     first = Forecaster(config).fit_folder(graph, tmp_path, progress=False)
     assert has_folder(tmp_path, "forecaster")
     with monkeypatch.context() as patch:
-        patch.setattr(estimator, "learn_links", lambda *_: pytest.fail("it learns again"))
+        patch.setattr(fitting, "learn_links", lambda *_: pytest.fail("it learns again"))
         again = Forecaster(config).fit_folder(graph, tmp_path, resume=True, progress=False)
     asked = some(graph, 50)
     assert same(answers(again, graph, asked), answers(first, graph, asked))
@@ -496,7 +498,7 @@ def test_forecasts_that_do_not_fit_are_one_sentence(tmp_path, case):
     parts, meta = read_folder(tmp_path, "forecaster")
     DAMAGES[case](parts["learned"])
     write_folder(tmp_path, "forecaster", parts, meta)
-    with pytest.raises(tadge.InputError, match="do not fit together") as caught:
+    with pytest.raises(tadge.InputError, match=r"do not fit together|not tensors") as caught:
         Forecaster.load(tmp_path)
     assert "\n" not in str(caught.value)
 
@@ -511,6 +513,12 @@ def test_a_file_that_is_gone_or_changed_is_one_sentence(tmp_path):
             Forecaster.load(tmp_path)
         assert "\n" not in str(caught.value)
     assert "learned" in json.loads((tmp_path / "forecaster.json").read_text())["files"]
+
+
+@pytest.mark.parametrize("folder", [3, None, ["model"]])
+def test_what_is_no_name_of_a_folder_is_one_sentence(folder):
+    with pytest.raises(tadge.InputError, match="folder: not the name of a folder; expected the name of a folder that"):
+        Forecaster.load(folder)
 
 
 def test_it_shows_itself():

@@ -87,6 +87,18 @@ def test_the_favourite_is_the_reason():
     assert moved.mean() < 0.3 * first["moved"].mean()
 
 
+def test_in_a_two_sided_graph_only_what_can_happen_is_a_reason():
+    """Agents never act, and nobody links to customers."""
+    law, model = desk()
+    table = model.explain(law.graph.ids[0], law.agents[0])
+    assert set(table["cause"]) - {"hours of the week"} == {
+        *("links of src to dst", "acts of src", "links to dst", "others in common")
+    }
+    for reason in table["reason"]:
+        assert "never linked to others" not in reason and "was never linked to" not in reason
+    assert table["moved"].sum() == pytest.approx(table["probability"][0] - table["typical"][0], abs=1e-6)
+
+
 def history():
     """bob writes to ann and is not answered; ann writes mostly to cat; time in days."""
     rows = [("ann", "cat", day) for day in range(1, 9)] + [("ann", "bob", 2.5), ("ann", "dan", 9.0)]
@@ -133,7 +145,7 @@ def test_reasons_in_undirected_and_bipartite_graphs():
     model = Forecaster(ForecastConfig(steps=2, trees=2)).fit(sides, progress=False)
     table = model.explain("dan", "ann", 1.0).set_index("cause")
     assert table.loc["others in common", "reason"] == "no others who chose what dan lately chose chose ann"
-    assert table.loc["links of dst to src", "moved"] == 0.0
+    assert "links of dst to src" not in table.index
 
 
 def test_no_future_changes_an_explanation():
@@ -179,3 +191,10 @@ def test_what_was_said_of_known_pairs_and_what_came():
     again = {(u, v) for u, v, t in zip(graph.src, graph.dst, graph.time, strict=True) if t >= since}
     assert came["since"] == pytest.approx(len(pairs & again) / len(pairs))
     assert said["since"] == pytest.approx(came["since"], abs=0.1)
+
+
+def test_a_last_minute_is_hardly_anything_to_compare():
+    graph, model = fitted(True)
+    end = float(graph.time[-1])
+    with pytest.warns(TadgeWarning, match="since: only .* event.* since .*: hardly anything to compare"):
+        model.changes(end - 1e-9, graph=graph)

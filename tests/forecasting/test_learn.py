@@ -21,7 +21,7 @@ from tadge.features.columns import TOE_COLUMNS
 from tadge.features.link_columns import link_columns
 from tadge.features.tables import Scales, tables_of
 from tadge.features.toe_columns import toe_columns
-from tadge.forecasting import learn
+from tadge.forecasting import learn, rules
 from tadge.forecasting.learn import adamw_steps, draw_former_targets, hardly_any_repeats, learn_links, learn_toe
 from tadge.forecasting.link_scorer import Standardise
 from tadge.graph import TemporalGraph
@@ -312,7 +312,7 @@ def test_former_targets_are_unlikely_where_nobody_links_twice(monkeypatch):
     config = ForecastConfig(steps=60)
 
     def learned(graph, share):
-        monkeypatch.setattr(learn, "HARDLY_ANY", share)
+        monkeypatch.setattr(rules, "HARDLY_ANY", share)
         return learn_links(graph, SCALES, config, 0, silent)
 
     graph = never_twice()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import torch
 from scipy.special import softmax
 from scipy.stats import entropy
 
@@ -13,6 +12,7 @@ from tadge import ForecastConfig, Forecaster, synthetic
 from tadge.features.link_columns import link_columns
 from tadge.features.tables import Scales, tables_of
 from tadge.forecasting.learn import learn_links
+from tadge.forecasting.plain_networks import PlainScorer, arrays_of
 from tadge.forecasting.rank_calibration import (
     RankCalibration,
     calibrate_ranking,
@@ -24,6 +24,10 @@ from tadge.forecasting.waits import candidates_of, targets_of
 from tadge.graph import TemporalGraph
 from tadge.graph.past import past_of
 from tadge.seeding import stream
+
+
+def learned_scorer(graph, scales, config):
+    return PlainScorer(arrays_of(learn_links(graph, scales, config, 0, lambda done, total: None)))
 
 
 def drawn_by(slopes, scores, rng):
@@ -83,15 +87,14 @@ def test_what_is_said_of_a_favourite_is_the_law():
     law = synthetic.desk(customers=120, agents=10, days=730.0, seed=3)
     graph, config, scales = law.graph, ForecastConfig(steps=150, batch_events=64), Scales.of(law.graph)
     early = graph.before(float(graph.time[int(0.8 * graph.num_events)]))
-    scorer, links = (learn_links(known, scales, config, 0, lambda done, total: None) for known in (early, graph))
+    scorer, links = (learned_scorer(known, scales, config) for known in (early, graph))
     calibration = calibrate_ranking(scorer, graph, scales, config, 0, early.num_events)
     tables, at, said = tables_of(graph, scales), float(graph.time[-1]), []
     for place, customer in enumerate(law.customers):
         source = int(graph.numbers(customer))
         targets = targets_of(graph, source, at)
         columns = link_columns(tables, np.full(targets.size, source), targets, np.full(targets.size, at))
-        with torch.inference_mode():
-            scores = links(torch.from_numpy(columns)).numpy()
+        scores = links(columns)
         said.append(calibration.probabilities(scores)[graph.ids[targets] == law.agents[law.favourite[place]]].sum())
     true = float(law.probability_of_agent(law.customers[0], law.agents[law.favourite[0]])[0])
     assert np.mean(said) == pytest.approx(true, abs=0.05)
@@ -131,7 +134,7 @@ def test_probabilities_sum_to_one_and_new_targets_are_counted():
     )
     graph = forum()
     scales, config, begin = Scales.of(graph), ForecastConfig(steps=5), int(0.8 * graph.num_events)
-    scorer = learn_links(graph.before(float(graph.time[begin])), scales, config, 0, lambda done, total: None)
+    scorer = learned_scorer(graph.before(float(graph.time[begin])), scales, config)
     calibration = calibrate_ranking(scorer, graph, scales, config, 0, begin)
     first = past_of(graph).first
     new = first[graph.dst[begin:]] >= graph.time[begin:]

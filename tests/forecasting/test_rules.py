@@ -10,8 +10,7 @@ from small import forum
 from tadge import ForecastConfig, Forecaster
 from tadge.features.columns import LINK_COLUMNS
 from tadge.features.tables import Scales
-from tadge.forecasting import estimator
-from tadge.forecasting.link_scorer import LinkScorer
+from tadge.forecasting import fitting
 from tadge.forecasting.rules import RuleCheck, check_rules, rule_questions
 from tadge.graph.past import past_of
 from tadge.validation import standard_error
@@ -19,11 +18,9 @@ from tadge.validation import standard_error
 BEGIN = 560
 
 
-class AnswerRecency(LinkScorer):
+def answer_recency(columns):
     """Score those who linked to src last highest."""
-
-    def forward(self, columns):
-        return -columns[..., LINK_COLUMNS.index("since dst to src")]
+    return -columns[..., LINK_COLUMNS.index("since dst to src")]
 
 
 def known_links(graph, at):
@@ -61,8 +58,7 @@ def test_a_scorer_that_is_a_rule_is_level_with_it():
     graph = forum()
     scales, config = Scales.of(graph), ForecastConfig()
     checks = {
-        (check.kind, check.against): check
-        for check in check_rules(AnswerRecency(len(LINK_COLUMNS), 4), graph, scales, config, 0, BEGIN)
+        (check.kind, check.against): check for check in check_rules(answer_recency, graph, scales, config, 0, BEGIN)
     }
     for kind, against, asked in rule_questions(graph, 0, BEGIN):
         reciprocal = []
@@ -97,7 +93,7 @@ def test_only_what_is_clear_is_said():
 
 def test_a_model_below_a_rule_warns_and_keeps_the_figures(tmp_path, monkeypatch):
     graph, config = forum(), ForecastConfig(steps=3, trees=5, hidden=8)
-    monkeypatch.setattr(estimator, "check_rules", lambda *_: (below(), below(kind="repeat", high=0.2)))
+    monkeypatch.setattr(fitting, "check_rules", lambda *_: (below(), below(kind="repeat", high=0.2)))
     with pytest.warns(tadge.TadgeWarning, match=r"a simple rule .*: answer among random nodes.*0.500"):
         model = Forecaster(config).fit(graph, progress=False)
     table = model.validation_

@@ -258,7 +258,7 @@ def test_horizons_beyond_trust_are_refused_in_one_sentence():
     _, _, model = fitted()
     for days in (0, -1.0, 1e6, np.nan, [1.0, 1e6]):
         with pytest.raises(
-            InputError, match=r"days: a horizon that cannot be trusted; expected more than 0 and at most"
+            InputError, match=r"days: a horizon that cannot be trusted; expected from .* days, a millionth of the "
         ):
             model.within(3, 5, days)
     with pytest.raises(InputError, match="not a horizon"):
@@ -273,21 +273,40 @@ def test_horizons_beyond_trust_are_refused_in_one_sentence():
         Forecaster().within(1, 2, 1.0)
 
 
-def test_ids_that_were_never_seen_have_a_marked_prior():
+def test_a_horizon_finer_than_any_bin_is_refused():
+    """Its order would be that of rounding."""
     _, _, model = fitted()
-    with pytest.warns(TadgeWarning, match=r"dst: never seen in this history: 10\*\*9|dst: never seen .* 1000000000"):
+    shortest = 2e-6 * model.horizon_
+    assert 0 < model.within(3, 5, 1.01 * shortest) < model.within(3, 5, 2.0)
+    for ask in (lambda: model.within(3, 5, 1e-12), lambda: model.next(3, days=0.99 * shortest)):
+        with pytest.raises(InputError, match="days: a horizon that cannot be trusted; expected from"):
+            ask()
+
+
+def test_ids_that_were_never_seen_have_a_marked_prior():
+    """One policy for all questions: an answer, marked, and one warning that names them all."""
+    _, _, model = fitted()
+    with pytest.warns(TadgeWarning, match=r"never seen in this history: dst 1000000000; answered .* \(known = False\)"):
         stranger = model.within(3, 10**9, 1.0)
     assert 0 < stranger < 1
-    with pytest.warns(TadgeWarning, match="src: never seen"):
+    with pytest.warns(TadgeWarning, match="never seen in this history: src 1000000000; answered"):
         table = model.when([3, 10**9], 5)
     assert table["known"].tolist() == [True, False]
     assert table["src"].tolist() == [3, 10**9]
-    with pytest.warns(TadgeWarning, match="src: never seen"):
-        assert len(model.next(10**9, k=3)) == 3
-    with pytest.warns(TadgeWarning, match="src: never seen"):
-        table = model.next([3, 10**9], k=2, new=True)
-    assert table["src"].tolist() == [3] * 3 + [10**9] * 3
-    with pytest.warns(TadgeWarning, match="src: never seen"):
+    with pytest.warns(TadgeWarning) as caught:
+        model.within([10**9, 10**9 + 1], [10**9, 5], 1.0)
+    names = "never seen in this history: src 1000000000, src 1000000001, dst 1000000000; answered"
+    assert [str(one.message).startswith(names) for one in caught] == [True]
+    for ask in (model.next, model.rank):
+        with pytest.warns(TadgeWarning, match="never seen in this history: src 1000000000; answered"):
+            table = ask([3, 10**9], k=2, new=True)
+        assert table["src"].tolist() == [3] * 3 + [10**9] * 3
+        assert table["known"].tolist() == [True] * 3 + [False] * 3
+        assert ask(3, k=2)["known"].all()
+    with pytest.warns(TadgeWarning, match="never seen"):
+        table = model.rank(10**9, k=10**6)
+    assert table["probability"].sum() == pytest.approx(1.0)
+    with pytest.warns(TadgeWarning, match="never seen"):
         first = model.next(NodeNumbers(0), k=1, new=True)["probability"].iloc[-1]
         assert model.next(10**9, k=1, new=True)["probability"].iloc[-1] != first
     with pytest.raises(InputError, match="an id of another type"):

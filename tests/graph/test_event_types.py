@@ -14,7 +14,7 @@ from tadge.auditing.worlds import doubled, scrambled
 from tadge.graph import TemporalGraph
 from tadge.graph.event_types import encode_types
 from tadge.graph.views import both_directions
-from tadge.storage.graph_file import graph_from, graph_tensors
+from tadge.storage.graph_file import graph_arrays, graph_from
 from tadge.walks.split import without_events
 
 NAMES = np.array(["ask", "close", "reply", None], object)
@@ -79,11 +79,11 @@ def test_the_fingerprint_is_as_before_without_types_and_another_with_them():
 
 def test_types_are_kept_on_disk():
     graph = typed()
-    tensors, meta = graph_tensors(graph)
+    tensors, meta = graph_arrays(graph)
     again = graph_from(tensors, json.loads(json.dumps(meta)))
     assert again.fingerprint == graph.fingerprint
     assert by_name(again) == by_name(graph)
-    assert "type_names" not in graph_tensors(forum())[1]
+    assert "type_names" not in graph_arrays(forum())[1]
     for wrong in ({**meta, "type_names": ["a"]}, {**meta, "type_names": [1, 2, 3]}):
         with pytest.raises(tadge.InputError, match="other types of events"):
             graph_from(tensors, wrong)

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tadge
+from tadge import InputError, ReadOptions
 from tadge.io.oddities import look_alikes, num_repeated, odd_rows
-from tadge.io.readers import read_events
+from tadge.io.readers import read_events, read_with_report
 
 few = st.integers(0, 2)
 
@@ -62,3 +63,21 @@ def test_look_alikes_of_a_file_are_told(tmp_path):
     with pytest.warns(tadge.TadgeWarning, match=r"'b' and 'b\\u200b' look the same and are two nodes") as caught:
         read_events(path)
     assert all(str(warning.message).isprintable() for warning in caught)
+
+
+def test_all_names_that_look_missing_are_named(tmp_path):
+    path = tmp_path / "events.csv"
+    path.write_text("a,b,1300000000\nnan,c,1300000100\nnull,none,1300000300\n")
+    _, report = read_with_report(path, ReadOptions())
+    assert "nodes are called 'nan' and 'none' and 'null': missing values?" in report.warnings
+    path.write_text("a,b,1300000000\nnan,c,1300000100\n")
+    assert "a node is called 'nan': a missing value?" in read_with_report(path, ReadOptions())[1].warnings
+
+
+def test_negative_times_say_what_helps(tmp_path):
+    path = tmp_path / "events.csv"
+    path.write_text("a,b,-3\nb,c,2\n")
+    with pytest.raises(InputError, match=r"from 0 up \(add a number to all, so that they begin at 0"):
+        read_with_report(path, ReadOptions())
+    path.write_text("a,b,0\nb,c,5\n")
+    assert read_with_report(path, ReadOptions())[0].num_events == 2

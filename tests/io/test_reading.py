@@ -13,7 +13,7 @@ from tadge.graph.inputs import check_known
 from tadge.graph.views import both_directions
 from tadge.io.options import ReadOptions
 from tadge.io.readers import read_like, read_with_report
-from tadge.storage.graph_file import graph_from, graph_tensors
+from tadge.storage.graph_file import graph_arrays, graph_from
 
 HEADER = "number,title,author,reviewer,when_ms,score\n"
 ROWS = [f"{k},t{k},user{k % 7},user{k * 3 % 5},{40 * k},{k % 3}.5\n" for k in range(30)]
@@ -58,7 +58,7 @@ def test_a_reading_goes_with_the_graph():
     plain = replace(graph, reading=None)
     assert graph.reading["unit"] == "days" and graph.fingerprint == plain.fingerprint
     assert graph.before(2.5).reading == both_directions(graph).reading == graph.reading
-    tensors, meta = graph_tensors(graph)
+    tensors, meta = graph_arrays(graph)
     assert graph_from(tensors, meta).reading == graph.reading
     assert graph_from(tensors, {name: value for name, value in meta.items() if name != "reading"}).reading is None
     for bad in ({"src": 3}, ["src"], {"src": {"deep": "x"}}):

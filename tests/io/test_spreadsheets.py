@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import json
+from datetime import datetime
 
 import polars as pl
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tadge.io.spreadsheets import apostrophes_note, write_answers
+from tadge.report.answers import records
 
 PLAIN = ["alice", "+4917012345", "-5", "-0.5", "a=b", "", "'quoted", "１", "7-8"]
 RISKY = ["=1+1", "@SUM(A1)", "+cmd|' /C calc'!A0", "-2+3", "\t=1", "\r=1", "=", "+", "--1"]
@@ -49,3 +52,17 @@ def test_no_cell_begins_like_a_formula(tmp_path_factory, values):
 def test_the_note_counts(tmp_path):
     assert apostrophes_note(tmp_path / "a.csv", 1).startswith("a.csv: 1 id has an apostrophe in front")
     assert "2 ids have" in apostrophes_note(tmp_path / "a.csv", 2)
+
+
+def test_dates_look_alike_in_every_form(tmp_path):
+    moments = [datetime(2020, 12, 30, 23, 43), None, datetime(2021, 1, 2, 3, 4, 5, 678000)]
+    frame = pl.DataFrame({"id": ["a", "b", "c"], "when": moments})
+    expected = [None if one is None else one.isoformat() for one in moments]
+    for name in ("t.csv", "t.tsv", "t.jsonl"):
+        write_answers(frame, tmp_path / name)
+    assert pl.read_csv(tmp_path / "t.csv", try_parse_dates=False)["when"].to_list() == expected
+    assert pl.read_csv(tmp_path / "t.tsv", separator="\t", try_parse_dates=False)["when"].to_list() == expected
+    rows = [json.loads(line) for line in (tmp_path / "t.jsonl").read_text().splitlines()]
+    assert [row["when"] for row in rows] == expected == [row["when"] for row in records(frame)]
+    write_answers(frame, tmp_path / "t.parquet")
+    assert pl.read_parquet(tmp_path / "t.parquet")["when"].to_list() == moments

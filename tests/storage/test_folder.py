@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from tadge.errors import InputError, TadgeError
 from tadge.storage import folder as module
-from tadge.storage.folder import LOCK, has_folder, one_writer, read_folder, remove_kind, write_folder
+from tadge.storage.folder import LOCK, has_folder, one_writer, read_arrays, read_folder, remove_kind, write_folder
 
 OLD = ({"graph": {"src": torch.arange(5)}, "net": {"w": torch.ones(3, 4), "b": torch.zeros(4)}}, {"step": 1})
 NEW = ({"graph": {"src": torch.arange(5)}, "net": {"w": torch.full((3, 4), 2.0), "b": torch.ones(4)}}, {"step": 2})
@@ -513,10 +513,10 @@ def test_a_folder_that_is_written_while_it_is_read(tmp_path, monkeypatch):
     write(tmp_path, OLD)
     real, states = module._read_part, [NEW, OLD, NEW]
 
-    def read_part(path, kind, file):
+    def read_part(path, kind, file, open_part):
         if states and "-net-" in path.name:
             write(tmp_path, states.pop())
-        return real(path, kind, file)
+        return real(path, kind, file, open_part)
 
     monkeypatch.setattr(module, "_read_part", read_part)
     assert same(read_folder(tmp_path, "model"), NEW)
@@ -545,3 +545,18 @@ def test_reading_and_writing_at_once(tmp_path, quick):
         for writer in writers:
             writer.join()
     assert len(names(tmp_path)) == 3
+
+
+def test_arrays_are_written_and_read_as_tensors_are(tmp_path):
+    """The same bytes, and either can be read as the other."""
+    arrays = {"a": np.arange(6, dtype=np.int64).reshape(2, 3).T, "b": np.array([1.5, np.inf], np.float32)}
+    tensors = {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in arrays.items()}
+    write_folder(tmp_path / "arrays", "model", {"x": arrays}, {})
+    write_folder(tmp_path / "tensors", "model", {"x": tensors}, {})
+    files = [{path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("arrays", "tensors")]
+    assert files[0] == files[1]
+    for name in ("arrays", "tensors"):
+        parts, meta = read_arrays(tmp_path / name, "model")
+        assert meta == {} and parts.keys() == {"x"}
+        assert all(np.array_equal(parts["x"][key], array) for key, array in arrays.items())
+        assert all(part.dtype == arrays[key].dtype and part.flags.writeable for key, part in parts["x"].items())

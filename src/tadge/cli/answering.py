@@ -16,6 +16,7 @@ from tadge.errors import ConfigError, InputError, TadgeError, TadgeWarning
 from tadge.io.options import ReadOptions
 
 if TYPE_CHECKING:
+    from tadge.arrays import Flags
     from tadge.embedding.estimator import TADGE
     from tadge.forecasting.estimator import Forecaster
     from tadge.graph import TemporalGraph
@@ -149,6 +150,21 @@ def week_or_less(forecaster: Forecaster, days: float | None) -> float:
     return min(AHEAD.default, forecaster.horizon_) if days is None else days
 
 
+def known_pairs(graph: TemporalGraph, src: Sequence[Any], dst: Sequence[Any]) -> Flags:
+    """Tell which pairs are of nodes that were seen, (n,)."""
+    from tadge.graph.inputs import node_numbers
+
+    sources = node_numbers(graph, src, "src", "source", unknown=True)
+    return (sources >= 0) & (node_numbers(graph, dst, "dst", "target", unknown=True) >= 0)
+
+
+def known_column(known: Any) -> list[Column]:
+    """Describe the column that marks answers for nodes that were never seen, where there are any."""
+    from tadge.report.answers import Column
+
+    return [] if all(known) else [Column("known", lambda row: "yes" if row["known"] else "no")]
+
+
 # -- what is answered -------------------------------------------------------------------------------------------------
 
 
@@ -207,6 +223,18 @@ def as_of(graph: TemporalGraph, at: Any, before: Any) -> str:
 
     words = "as of" if before is None else "right before"
     return f"{words} {moment_text(float(moments_of(graph, at, 1, before)[0]), graph.clock)}"
+
+
+def checked_to(forecaster: Forecaster, days: float | None = None) -> str:
+    """Say on a line of its own how far answers could be checked, where they reach further: so many days, or all."""
+    from tadge.report.answers import wait_text
+
+    trusted = forecaster.trusted_
+    if (forecaster.horizon_ if days is None else days) <= trusted:
+        return ""
+    if not trusted:
+        return "\nThere was too little to check it: links may be less likely than is said."
+    return f"\nChecked up to {wait_text(trusted)}; beyond, links may be less likely than is said."
 
 
 def days_text(days: float) -> str:

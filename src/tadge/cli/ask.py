@@ -10,10 +10,13 @@ import typer
 from tadge.cli.answering import (
     answering,
     as_of,
+    checked_to,
     days_text,
     give,
     horizons_asked,
     ids_given,
+    known_column,
+    known_pairs,
     load_forecaster,
     pairs_asked,
     read_history,
@@ -71,7 +74,8 @@ def within(
 ) -> None:
     """Tell how likely it is that SRC links to DST within so many days.
 
-    JSON and files have a record for each pair and horizon: src, dst, days, probability.
+    JSON and files have a record for each pair and horizon: src, dst, days, probability, known, checked. What is not
+    checked reaches further than late events could show, and may be less likely than is said.
 
     Example: tadge within model/ user3 user8 --days 1,7
     """
@@ -89,15 +93,21 @@ def within(
             "src": np.repeat(np.array(src, object), len(horizons)),
             "dst": np.repeat(np.array(dst, object), len(horizons)),
         }
+        known = known_pairs(graph, src, dst)
         table = ends | {"days": np.tile(horizons, len(src)), "probability": probability.reshape(-1)}
+        table["known"] = np.repeat(known, len(horizons))
         wide = [
-            {"src": u, "dst": v, "probability": row} for u, v, row in zip(src, dst, probability.tolist(), strict=True)
+            {"src": u, "dst": v, "probability": row, "known": seen}
+            for u, v, row, seen in zip(src, dst, probability.tolist(), known.tolist(), strict=True)
         ]
         columns = [id_column("src"), id_column("dst")] + [
             Column(days_text(horizon), lambda row, place=place: percent_text(row["probability"][place]))  # type: ignore[misc]
             for place, horizon in enumerate(horizons)
         ]
+        columns += known_column(known)
+        table["checked"] = np.tile(np.array(horizons) <= forecaster.trusted_, len(src))
         title = f"How likely src links to dst within so many days, {as_of(graph, **moment)}"
+        title += checked_to(forecaster, max(horizons))
         give(table, columns, title, out, as_json, rows=wide)
 
 
@@ -139,8 +149,10 @@ def when(
         ]
         if graph.clock == "unix":
             columns.append(Column("median date", lambda row: date_cell(row["median_date"])))
+        columns += known_column(table["known"])
         horizon = wait_text(forecaster.horizon_)
         title = f"Wait until src links to dst, {as_of(graph, **moment)}; never: not in {horizon}"
+        title += checked_to(forecaster)
         give(table, columns, title, out, as_json)
 
 
@@ -186,8 +198,10 @@ def who_next(
             Column("median wait", lambda row: wait_text(row["median_wait"])),
             Column("80% of waits", lambda row: range_text(row, 80)),
             Column("never", lambda row: percent_text(row["never"])),
+            *known_column(table["known"]),
         ]
         title = f"Who is next, {as_of(graph, **moment)}; never: not in {wait_text(forecaster.horizon_)}"
+        title += checked_to(forecaster)
         give(table, columns, title, out, as_json)
 
 
@@ -224,6 +238,7 @@ def rank(
             *([id_column("src")] if len(src) > 1 else []),
             id_column("target"),
             Column("probability", lambda row: percent_text(row["probability"])),
+            *known_column(table["known"]),
         ]
         give(table, columns, f"Whom it links to if it acts now, {as_of(graph, **moment)}", out, as_json)
 
@@ -313,5 +328,5 @@ def overdue(
             *(Column(name, lambda row, name=name: percent_text(row[name])) for name in ("comes", "still")),  # type: ignore[misc]
         ]
         count = f"Longest of {len(table):,} pairs that are overdue" if len(table) else "No pair is overdue"
-        title = f"{count}, {as_of(graph, **moment)}"
+        title = f"{count}, {as_of(graph, **moment)}" + (checked_to(forecaster) if len(table) else "")
         give(table, columns, title, out, as_json, shown=shown)

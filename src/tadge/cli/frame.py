@@ -173,6 +173,7 @@ def read_graph(
     """
     from tadge import datasets
     from tadge.io.readers import read_like, read_with_report
+    from tadge.progress import Bars
 
     source, classes = [files] if isinstance(files, str) else list(files), None
     file = source[0]
@@ -182,10 +183,14 @@ def read_graph(
         given = {one.name for one in options(reading) if getattr(reading, one.name) != one.default}
         known: dict[str, Any] = {name: value for name, value in dataset.reader.items() if name not in given}
         reading = dataclasses.replace(reading, **known)
-    if learned is None or learned.reading is None:
-        graph, report = read_with_report(source, reading)
-    else:
-        graph, report = read_like(source, reading, learned.reading)
+
+    def read() -> tuple[Any, Any]:
+        if learned is None or learned.reading is None:
+            return read_with_report(source, reading)
+        return read_like(source, reading, learned.reading)
+
+    with Bars(False if quiet else None).part(f"reading {visible(file)}"):
+        graph, report = _heeding_interrupts(read)
     if not quiet:
         print(report.line(), file=sys.stderr)
         if learned is not None and learned.reading is not None:
@@ -194,6 +199,13 @@ def read_graph(
     for warning in report.warnings:
         warn(warning)
     return graph, report, classes
+
+
+def _heeding_interrupts(work: Callable[[], Any]) -> Any:
+    """Do a piece of work in a thread of its own, so that Ctrl-C need not wait for compiled code to return."""
+    from tadge.forecasting.side_by_side import side_by_side
+
+    return side_by_side([(lambda report: work(), lambda done, total: None)], lambda: None)[0]
 
 
 def is_known_data(name: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -29,6 +29,9 @@ from tadge.cli.manners import Force, check_unused
 from tadge.config import LATEST, ForecastConfig, NetworkConfig, TrainConfig, WalkConfig
 from tadge.errors import ConfigError
 from tadge.io.options import ReadOptions
+
+if TYPE_CHECKING:
+    from tadge.forecasting.estimator import Forecaster
 
 
 @command(main=("out", "num_walks", "max_length", "lengths", "seed", "resume", "force"), long=True)
@@ -197,7 +200,7 @@ def fit(
             progress=False if quiet else None,
         )
     except KeyboardInterrupt:
-        print("stopped; what was done is kept, and --resume goes on from here", file=sys.stderr)
+        print(f"stopped; {_kept(forecaster, out, force=force)}", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
     report = fit_summary(graph, out, outcome.tadge, forecaster, outcome.no_vectors)
     if as_json:
@@ -208,6 +211,18 @@ def fit(
         kept = "the best so far is kept" if outcome.whole else "the model that was there stays as it is"
         print(f"stopped; {kept}, and --resume goes on from here", file=sys.stderr)
         raise typer.Exit(INTERRUPTED)
+
+
+def _kept(forecaster: Forecaster | None, out: Path, *, force: bool) -> str:
+    """Say what is left of learning that was interrupted."""
+    from tadge.storage.estimator_folder import has_estimator
+    from tadge.storage.replacement import ESTIMATORS
+
+    stays = any(has_estimator(out, kind) for kind in ESTIMATORS)
+    if forecaster is not None and hasattr(forecaster, "graph_"):
+        return "the forecasts are kept, and --resume goes on from here"
+    old = "the model that was there stays as it is" if force and stays else "nothing is kept yet"
+    return f"{old}; the same command, or --resume, begins anew"
 
 
 @command(long=True)

@@ -107,6 +107,7 @@ def _warnings_as_lines() -> Iterator[None]:
                 warn(str(message))
 
         warnings.simplefilter("always", TadgeWarning)
+        warnings.filterwarnings("ignore", ".*beyond what could be checked")  # commands say it above their answers
         warnings.showwarning = as_line  # type: ignore[assignment]
         yield
 

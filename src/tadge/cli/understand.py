@@ -9,6 +9,7 @@ import typer
 from tadge.cli.answering import (
     answering,
     as_of,
+    checked_to,
     days_text,
     give,
     load_forecaster,
@@ -63,10 +64,12 @@ def explain(
             Column("because", lambda row: id_text(row["reason"]), is_id=True),
         ]
         title = f"Why src is, or is not, likely to link to dst within {days_text(horizon)}, {as_of(graph, **moment)}"
+        title += checked_to(forecaster, horizon)
         if len(src) == 1:
             likely, usual = (percent_text(rows[0][name]) for name in ("probability", "typical"))
             pair = f"{id_text(src[0])} links to {id_text(dst[0])} within {days_text(horizon)}"
             title = f"{pair}: {likely}; a typical pair: {usual}; {as_of(graph, **moment)}"
+            title += checked_to(forecaster, horizon)
         give(table, columns, title, out, as_json, rows=rows)
 
 
@@ -93,7 +96,7 @@ def changes(
     Example: tadge changes model/ --since 2016-01-01
     """
     with answering(out):
-        from tadge.io.export import write_frame
+        from tadge.io.spreadsheets import write_answers
         from tadge.report.answers import as_polars, records
         from tadge.report.changes import print_changes
 
@@ -104,7 +107,7 @@ def changes(
         if out is not None:
             files = {name: out.with_name(f"{out.stem}-{name}{out.suffix}") for name in tables}
             for name, file in files.items():
-                write_frame(tables[name], file)
+                write_answers(tables[name], file)
             written: dict[str, Any] = {name: {"written": str(files[name]), "rows": len(tables[name])} for name in files}
             if as_json:
                 print_json(written)

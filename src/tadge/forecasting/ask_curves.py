@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import torch
-from torch.nn import functional
 
 from tadge.arrays import Days, Ints, Vectors
 from tadge.features.link_columns import NODE_WIDTH, link_columns
 from tadge.features.tables import Scales, Tables
+from tadge.forecasting.curve_models import CurveModels, bands_of, kinds_of_rows, source_columns, with_season
 from tadge.forecasting.curves import Curves
-from tadge.forecasting.hazard_network import HazardNetwork
-from tadge.forecasting.learn_curves import CurveModels, bands_of, kinds_of_rows, source_columns, with_season
+from tadge.forecasting.plain_networks import PlainHazards
+from tadge.machine import num_threads
 
 PAIRS_AT_ONCE = 1 << 14  # pairs answered for at once: bounds the memory
-ALIGNED_ROWS = 16  # rows are padded to a multiple: BLAS rounds leftover rows differently, so equal pairs could differ
 UNKNOWN = -1  # in place of a node number: a node that was never seen
 
 
@@ -25,15 +23,9 @@ def cuts(size: int) -> Iterator[slice]:
     return (slice(first, min(first + PAIRS_AT_ONCE, size)) for first in range(0, size, PAIRS_AT_ONCE))
 
 
-def aligned(columns: Vectors) -> torch.Tensor:
-    """Pad rows to a multiple of ALIGNED_ROWS."""
-    return functional.pad(torch.from_numpy(columns), (0, 0, 0, -len(columns) % ALIGNED_ROWS))
-
-
 def columns_of(tables: Tables, src: Ints, dst: Ints, at: Days, left_out: Ints) -> Vectors:
     """Tell what is known of pairs as of moments, (n, LINK_WIDTH); of nodes that were never seen, nothing."""
-    threads = torch.get_num_threads()
-    columns = link_columns(tables, np.maximum(src, 0), np.maximum(dst, 0), at, threads, left_out=left_out)
+    columns = link_columns(tables, np.maximum(src, 0), np.maximum(dst, 0), at, num_threads(), left_out=left_out)
     unknown = (src == UNKNOWN) | (dst == UNKNOWN)
     if unknown.any():
         node = np.array([tables.first.size - 1])
@@ -44,10 +36,9 @@ def columns_of(tables: Tables, src: Ints, dst: Ints, at: Days, left_out: Ints) -
     return columns
 
 
-def hazards(network: HazardNetwork, columns: Vectors) -> Days:
+def hazards(network: PlainHazards, columns: Vectors) -> Days:
     """Give the hazards of bins for rows of columns, (n, K)."""
-    with torch.inference_mode():
-        return torch.exp(network(aligned(columns)))[: len(columns)].double().numpy()
+    return np.exp(network(columns, num_threads()).astype(np.float64))
 
 
 def pair_curves(
@@ -67,7 +58,7 @@ def act_curves(models: CurveModels, tables: Tables, src: Ints, at: Days) -> Iter
     width, node = models.edges.size, np.array([tables.first.size - 1])
     nothing = source_columns(tables, node, np.array([-np.inf]))
     for cut in cuts(src.size):
-        columns = source_columns(tables, np.maximum(src[cut], 0), at[cut], torch.get_num_threads())
+        columns = source_columns(tables, np.maximum(src[cut], 0), at[cut], num_threads())
         columns[src[cut] == UNKNOWN] = nothing
         both = hazards(models.acts, with_season(columns, at[cut], models.edges, models.season))
         yield cut, Curves(models.edges, both[:, :width]), Curves(models.edges, both[:, width:])

@@ -50,8 +50,11 @@ class Typical(NamedTuple):
     weight: Days
 
 
-def column_groups(directed: bool) -> dict[str, Ints]:
-    """Name groups of LINK_COLUMNS, each with the places of its columns; all columns are in one group."""
+def column_groups(directed: bool, bipartite: bool = False) -> dict[str, Ints]:
+    """Name groups of LINK_COLUMNS, each with the places of its columns; all columns are in one group.
+
+    In a two-sided graph sources are never linked to, and targets never act: what there is of each is one group.
+    """
     pair = LINK_COLUMNS[-PAIR_WIDTH:]
     groups: dict[str, list[str]] = {
         "links of src to dst": list(FORTH_COLUMNS),
@@ -62,7 +65,14 @@ def column_groups(directed: bool) -> dict[str, Ints]:
         "links to dst": [f"dst: {name}" for name in NODE_COLUMNS if name not in ACTING],
         "others in common": list(IN_COMMON),
     }
-    if not directed:  # both roles of a node are one
+    if bipartite:
+        groups = {
+            "links of src to dst": groups["links of src to dst"] + groups["links of dst to src"],
+            "acts of src": groups["acts of src"] + groups["links to src"],
+            "links to dst": groups["acts of dst"] + groups["links to dst"],
+            "others in common": groups["others in common"],
+        }
+    elif not directed:  # both roles of a node are one
         groups = {
             "links of src and dst": groups["links of src to dst"] + groups["links of dst to src"],
             "links of src": groups["acts of src"] + groups["links to src"],

@@ -4,47 +4,41 @@ from __future__ import annotations
 
 import logging
 import warnings
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-import torch
 
-from tadge.arrays import Days, Ints, Report, Vectors
+from tadge.arrays import Days, Ints, Vectors
 from tadge.config import TOP, ForecastConfig
 from tadge.errors import InputError, TadgeWarning
-from tadge.features.columns import LINK_COLUMNS, TOE_COLUMNS, columns_left_out
-from tadge.features.link_columns import link_columns
-from tadge.features.tables import Scales, tables_of
+from tadge.features.columns import TOE_COLUMNS, columns_left_out
+from tadge.features.tables import tables_of
 from tadge.features.toe_columns import toe_columns
-from tadge.forecasting.ask_curves import aligned, cuts
+from tadge.forecasting.ask_curves import UNKNOWN, columns_of, cuts
 from tadge.forecasting.insights import Insights
-from tadge.forecasting.learn import learn_laws, learn_links, learn_toe
-from tadge.forecasting.learn_curves import half_of, learn_curves
-from tadge.forecasting.learned import Learned, from_tensors, to_tensors
-from tadge.forecasting.link_scorer import LinkScorer
-from tadge.forecasting.rank_calibration import RankCalibration, calibrate_ranking
-from tadge.forecasting.rules import RuleCheck, check_rules
-from tadge.forecasting.side_by_side import side_by_side
-from tadge.forecasting.surprise import usual_surprise
+from tadge.forecasting.learned import Learned, from_arrays, to_arrays
+from tadge.forecasting.plain_networks import PlainScorer
+from tadge.forecasting.rank_calibration import RankCalibration
+from tadge.forecasting.rules import RuleCheck
+from tadge.forecasting.timed_answers import ids_asked
 from tadge.forecasting.toe_laws import ToeLaws
 from tadge.forecasting.trees import Trees
 from tadge.forecasting.waits import targets_of
 from tadge.graph.graph import TemporalGraph
-from tadge.graph.inputs import NodeIds, check_kind, moments_of, node_numbers
+from tadge.graph.inputs import NodeIds, check_kind, moments_of
 from tadge.graph.past import past_of
 from tadge.io.frames import data_frame
-from tadge.machine import return_memory
+from tadge.machine import num_threads, return_memory
 from tadge.progress import Bars
 from tadge.protocols import Statistic
 from tadge.seeding import check_seed
-from tadge.storage.estimator_folder import check_about, estimator_parts, write_estimator
+from tadge.storage.estimator_folder import check_about, estimator_arrays, write_estimator
 from tadge.storage.folder import has_folder, one_writer
 from tadge.storage.replacement import FORECASTER, begin_run, end_run, give_up_run
 from tadge.units import Moment
-from tadge.validation import latest_from
 
 DEFAULT = ForecastConfig()
 _log = logging.getLogger(__name__)
@@ -71,11 +65,12 @@ class Forecaster(Insights):
         curves_: the networks that give curves, and their calibration.
         ranking_: how scores become the probabilities of `rank`.
         horizon_: the longest time, in days, that `within` can be asked about.
+        trusted_: up to how many days a model of earlier events did not promise clearly more than came.
         seasonal_: whether curves know of the hours of the week.
         validation_: how it compares with simple rules, by kind of event, on the latest fifth.
     """
 
-    links_: LinkScorer
+    links_: PlainScorer
     ranking_: RankCalibration
     toe_mean_: Trees
     toe_median_: Trees
@@ -104,38 +99,14 @@ class Forecaster(Insights):
         seed = check_seed(self.seed)
         if not graph.num_events:
             raise InputError("nothing to learn from", expected="a graph with events", found="none", where="graph")
-        scales, early = Scales.of(graph), _without_latest(graph)
+        from tadge.forecasting.fitting import learn_all  # here, as answers do without torch
+
         with Bars(progress, log=_log) as bars:
-            with bars.part("who links to whom") as who, bars.part("within which time") as when:
-                (links, ranking, checks), curves = side_by_side(
-                    [
-                        (lambda report: self._learn_who(graph, early, scales, seed, report), who),
-                        (lambda report: learn_curves(graph, early, scales, self.config, seed, report), when),
-                    ]
-                )
-            return_memory()  # else the next part would come on top of it
-            with bars.part("how long edges take"):
-                curves = replace(curves, usual=usual_surprise(curves, graph, scales, self.config, seed))
-                trees = learn_toe(graph, scales, self.config, seed)
-                laws = learn_laws(graph, scales, self.config, seed, trees)
-        self._keep(graph, Learned(scales, links, ranking, curves, *trees, *laws, checks))
+            learned = learn_all(graph, self.config, seed, bars)
+        self._keep(graph, learned)
         return_memory()
         self._warn_of_rules()
         return self
-
-    def _learn_who(
-        self, graph: TemporalGraph, early: TemporalGraph | None, scales: Scales, seed: int, report: Report
-    ) -> tuple[LinkScorer, RankCalibration, tuple[RuleCheck, ...]]:
-        """Learn to rank targets; on the latest events, from a scorer of the early ones, how likely these are.
-
-        That scorer is compared with simple rules there.
-        """
-        links = learn_links(graph, scales, self.config, seed, half_of(report, 0))
-        if early is None:
-            return links, RankCalibration(), ()
-        scorer = learn_links(early, scales, self.config, seed, half_of(report, 1))
-        asked = scorer, graph, scales, self.config, seed, early.num_events
-        return links, calibrate_ranking(*asked), check_rules(*asked)
 
     def _warn_of_rules(self) -> None:
         below = [check.sentence() for check in self.checks_ if check.is_below]
@@ -203,7 +174,7 @@ class Forecaster(Insights):
         learned = [f"{name}_" for name in Learned._fields]
         state = {name: value for name, value in vars(self).items() if name not in learned}
         if "graph_" in state:
-            state["_arrays"] = {name: tensor.numpy() for name, tensor in to_tensors(self._learned()).items()}
+            state["_arrays"] = to_arrays(self._learned())
             state["_checks"] = [list(check) for check in self.checks_]
         return state
 
@@ -212,19 +183,15 @@ class Forecaster(Insights):
         arrays, checks = state.pop("_arrays", None), state.pop("_checks", [])
         self.__dict__.update(state)
         if arrays is not None:
-            tensors = {name: torch.from_numpy(array.copy()) for name, array in arrays.items()}
-            self._keep(self.graph_, from_tensors(tensors, checks, self.config))
+            self._keep(self.graph_, from_arrays(arrays, checks, self.config))
 
     # -- answers ------------------------------------------------------------------------------------------------------
 
-    @torch.inference_mode()
     def _score(self, graph: TemporalGraph, src: Ints, dst: Ints, at: Days) -> Vectors:
-        tables, threads = tables_of(graph, self.scales_), torch.get_num_threads()
-        left_out = columns_left_out(self.config.without, LINK_COLUMNS)
+        tables, left_out = tables_of(graph, self.scales_), self._left_out()
         scores = np.empty(src.size, np.float32)
         for cut in cuts(src.size):
-            columns = link_columns(tables, src[cut], dst[cut], at[cut], threads, left_out=left_out)
-            scores[cut] = self.links_(aligned(columns))[: len(columns)].numpy()
+            scores[cut] = self.links_(columns_of(tables, src[cut], dst[cut], at[cut], left_out), num_threads())
         return scores
 
     def rank(
@@ -239,9 +206,10 @@ class Forecaster(Insights):
     ) -> Any:
         """List the `k` nodes that each source is likeliest to link to next: a DataFrame, likeliest first.
 
-        The columns are `src`, `target` and `probability`. The probabilities suppose that src acts then, and on a node
-        that had joined: over all of these they sum to 1. The source itself is among them only where some node had
-        linked to itself. For how likely a link is within some time, see `next`.
+        The columns are `src`, `target`, `probability` and `known`. The probabilities suppose that src acts then, and on
+        a node that had joined: over all of these they sum to 1. The source itself is among them only where some node
+        had linked to itself. Where `known` is False the source was never seen, and the answer is that for any such
+        node. For how likely a link is within some time, see `next`.
 
         Args:
             src: ids, or None for all that had acted.
@@ -255,7 +223,7 @@ class Forecaster(Insights):
         graph, best = self._graph(graph), TOP.check(k)
         moment = float(moments_of(graph, at, 1, before)[0])
         self._warn_stale(graph, moment)
-        sources = self._acting(graph, moment) if src is None else node_numbers(graph, src, "src", "source")
+        sources = self._sources(graph, src, moment)
         parts = [self._ranked(graph, source, moment, best, new) for source in sources.tolist()]
         targets = [graph.ids[found] for found, _ in parts]
         if new:
@@ -263,16 +231,17 @@ class Forecaster(Insights):
         counts = [listed.size for listed in targets]
         return data_frame(
             {
-                "src": np.repeat(graph.ids[sources], counts),
+                "src": np.repeat(ids_asked(graph, sources, src), counts),
                 "target": np.concatenate([graph.ids[:0], *targets]),
                 "probability": np.concatenate([np.empty(0), *(probability for _, probability in parts)]),
+                "known": np.repeat(sources != UNKNOWN, counts),
             }
         )
 
     def _ranked(self, graph: TemporalGraph, source: int, at: float, k: int, new: bool) -> tuple[Ints, Days]:
         """Find the k likeliest targets, (k,), and their probabilities, (k,); with `new`, one more of someone new."""
         targets = targets_of(graph, source, at)
-        joined = bool(past_of(graph).first[source] <= at)
+        joined = source != UNKNOWN and bool(past_of(graph).first[source] <= at)
         someone_new = (self.ranking_.new[0 if joined else 1] if targets.size else 1.0) if new else 0.0
         likely = np.empty(0)
         if targets.size:
@@ -283,7 +252,7 @@ class Forecaster(Insights):
 
     def _predict(self, graph: TemporalGraph, src: Ints, dst: Ints, at: Days, statistic: Statistic) -> Days:
         trees = self.toe_median_ if statistic == "median" else self.toe_mean_
-        tables, threads = tables_of(graph, self.scales_), torch.get_num_threads()
+        tables, threads = tables_of(graph, self.scales_), num_threads()
         left_out = columns_left_out(self.config.without, TOE_COLUMNS)
         squashed = np.empty(src.size)
         for cut in cuts(src.size):
@@ -308,19 +277,12 @@ class Forecaster(Insights):
         """
         graph = self._graph()
         meta = self.about() | {"validation": [list(check) for check in self.checks_]}
-        write_estimator(folder, FORECASTER, graph, {"learned": to_tensors(self._learned())}, meta)
+        write_estimator(folder, FORECASTER, graph, {"learned": to_arrays(self._learned())}, meta)
 
     @classmethod
     def load(cls, folder: str | PathLike[str]) -> Self:
         """Read a Forecaster that `save` wrote; nothing in the folder is executed."""
-        with estimator_parts(folder, FORECASTER) as (graph, parts, meta):
+        with estimator_arrays(folder, FORECASTER) as (graph, parts, meta):
             forecaster = cls(ForecastConfig(**meta["forecast"]), check_seed(meta["seed"]))
-            forecaster._keep(graph, from_tensors(parts["learned"], meta["validation"], forecaster.config))
+            forecaster._keep(graph, from_arrays(parts["learned"], meta["validation"], forecaster.config))
         return forecaster
-
-
-def _without_latest(graph: TemporalGraph) -> TemporalGraph | None:
-    """Give the graph as it was before its latest fifth, on which is calibrated; None where nothing had happened."""
-    begin = latest_from(graph.num_events)
-    early = graph.before(float(graph.time[begin])) if begin < graph.num_events else graph
-    return early if 0 < early.num_events < graph.num_events else None

@@ -8,8 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from tadge.forecasting.link_scorer import Standardise
-
-LARGEST = 6.0  # of a bin's log hazard: by then it is certain
+from tadge.forecasting.plain_networks import LARGEST
 
 
 class HazardNetwork(nn.Module):

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
-import torch
 
 from tadge.arrays import Days, Ints, Vectors
 from tadge.config import FALSE_DISCOVERIES
-from tadge.errors import InputError
+from tadge.errors import InputError, TadgeWarning
 from tadge.features.link_columns import LINK_WIDTH
 from tadge.features.tables import tables_of
-from tadge.forecasting.ask_curves import aligned, columns_of, cuts, hazards
+from tadge.forecasting.ask_curves import columns_of, cuts, hazards
 from tadge.forecasting.attribution import Typical, attribute, column_groups, typical_questions
 from tadge.forecasting.changes import Changes, Periods, changed_paces, drift_of, new_nodes, new_pairs, silent_pairs
+from tadge.forecasting.curve_models import bands_of, kinds_of_rows, with_season
 from tadge.forecasting.curves import Curves
-from tadge.forecasting.learn_curves import bands_of, kinds_of_rows, with_season
-from tadge.forecasting.link_scorer import LinkScorer
 from tadge.forecasting.overdue import open_pairs
+from tadge.forecasting.plain_networks import PlainScorer
 from tadge.forecasting.rank_calibration import RankCalibration
 from tadge.forecasting.reasons import HOURS_OF_WEEK, PairFacts
 from tadge.forecasting.timed_answers import TimedAnswers, ids_asked
@@ -27,11 +27,13 @@ from tadge.graph.graph import TemporalGraph
 from tadge.graph.inputs import Moments, NodeIds, moments_of
 from tadge.graph.past import past_of
 from tadge.io.frames import data_frame
+from tadge.machine import num_threads
 from tadge.seeding import check_seed, stream
 from tadge.units import Moment, date_text, moment, span_text
 
 WEEK = 2  # which of the scales counts as lately
 TYPICAL_OTHERS = 128  # of a source's targets that its ranking is explained beside
+FEW_EVENTS = 5  # since a moment: too few to tell what has changed
 KNOWN_PAIRS = 20_000  # that are asked about, at the most
 
 
@@ -39,14 +41,14 @@ class Insights(TimedAnswers):
     """Say why a forecast is as it is, and what has changed of late."""
 
     seed: int
-    links_: LinkScorer
+    links_: PlainScorer
     ranking_: RankCalibration
 
     def explain(
         self,
         src: NodeIds,
         dst: NodeIds,
-        days: float = 7.0,
+        days: float | None = None,
         at: Moments = None,
         *,
         before: Moments = None,
@@ -63,15 +65,16 @@ class Insights(TimedAnswers):
         Args:
             src: as in `within`, as all others; a row for each pair and cause.
             dst: ids.
-            days: the horizon.
+            days: the horizon; by default a week, or `horizon_` where that is less.
             at: moments.
             before: moments.
             graph: what happened.
         """
-        graph, horizon = self._graph(graph), self._one_horizon(days)
+        graph = self._graph(graph)
+        horizon = self._one_horizon(self._week_or_less(days))
         sources, targets, moments, _ = self._pairs(graph, src, dst, at, before)
         names = ids_asked(graph, sources, src), ids_asked(graph, targets, dst)
-        groups = column_groups(graph.directed)
+        groups = column_groups(graph.directed, graph.bipartite)
         columns = columns_of(tables_of(graph, self.scales_), sources, targets, moments, self._left_out())
         columns = self._with_season(columns, moments)
         if columns.shape[1] > LINK_WIDTH:
@@ -125,6 +128,10 @@ class Insights(TimedAnswers):
             found = date_text(start, graph.clock)
             raise InputError("no period to look at", expected=expected, found=found, where="since")
         periods = Periods.of(graph, start, end)
+        count = int(np.count_nonzero((graph.time >= start) & (graph.time <= end)))
+        if count < FEW_EVENTS:
+            happened = f"{count:,} event{'s' * (count != 1)} since {date_text(start, graph.clock)}"
+            warnings.warn(f"since: only {happened}: hardly anything to compare", TadgeWarning, stacklevel=2)
         return Changes(
             nodes=data_frame(new_nodes(graph, periods)),
             pairs=data_frame(new_pairs(graph, periods)),
@@ -198,9 +205,5 @@ class Insights(TimedAnswers):
         parts = attribute(self._scores_of_rows, row[:LINK_WIDTH], typical, weight, known)
         return slope * np.append(parts, np.zeros(len(groups) - len(known)))
 
-    @torch.inference_mode()
     def _scores_of_rows(self, rows: Vectors) -> Days:
-        scores = np.empty(len(rows))
-        for cut in cuts(len(rows)):
-            scores[cut] = self.links_(aligned(rows[cut]))[: len(rows[cut])].numpy()
-        return scores
+        return self.links_(rows, num_threads()).astype(np.float64)

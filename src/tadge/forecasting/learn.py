@@ -18,9 +18,11 @@ from tadge.config import ForecastConfig
 from tadge.features.columns import LINK_COLUMNS, TOE_COLUMNS, columns_left_out
 from tadge.features.link_columns import LINK_WIDTH, link_columns
 from tadge.features.pairs import Pairs, timed_pairs
-from tadge.features.tables import REPEATED, Scales, make_tables, marks_of, tables_of
+from tadge.features.tables import Scales, make_tables, tables_of
 from tadge.features.toe_columns import TOE_WIDTH, toe_columns
+from tadge.forecasting.curve_models import FORTH
 from tadge.forecasting.link_scorer import LinkScorer
+from tadge.forecasting.rules import hardly_any_repeats
 from tadge.forecasting.toe_laws import ToeLaws
 from tadge.forecasting.tree_size import choose_leaves
 from tadge.forecasting.trees import Trees
@@ -29,12 +31,9 @@ from tadge.graph.past import PairLists, past_of
 from tadge.graph.views import seen_targets
 from tadge.seeding import seeded, stream
 from tadge.units import squash, unsquash
-from tadge.validation import latest_from
 
 RESCALED = {0.25: 1 / 6, 0.5: 1 / 3, 2.0: 1 / 3, 4.0: 1 / 6}  # factors on all times, powers of two: probability
 FEW_MOMENTS = 256  # a clock with no more distinct times counts in steps, like years: those cannot be rescaled
-FORTH = LINK_COLUMNS.index("src to dst")
-HARDLY_ANY = 0.01  # of links repeat earlier ones, at most
 DRAWS = 4  # tries to draw a former target that was one by then
 
 
@@ -97,12 +96,6 @@ def _learn_links(graph: TemporalGraph, scales: Scales, config: ForecastConfig, s
         asked = (columns[:, 0, FORTH] > 0) | hardly_any
         (-(one_of_any + one_of_former * asked).mean()).backward()  # type: ignore[no-untyped-call]
     return head.eval()
-
-
-def hardly_any_repeats(graph: TemporalGraph) -> bool:
-    """Tell whether links of the latest fifth hardly ever repeat earlier ones."""
-    repeated = marks_of(graph) & REPEATED > 0
-    return float(np.mean(repeated[min(latest_from(repeated.size), repeated.size - 1) :])) <= HARDLY_ANY
 
 
 def learn_toe(graph: TemporalGraph, scales: Scales, config: ForecastConfig, seed: int) -> tuple[Trees, Trees]:

@@ -8,44 +8,51 @@ early moments have seen, follows what happened lately too.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from tadge.arrays import Days, Ints, Report, Vectors
+from tadge.arrays import Days, Ints, Report
 from tadge.config import ForecastConfig
-from tadge.features.columns import LINK_COLUMNS, NODE, columns_left_out
-from tadge.features.link_columns import LINK_WIDTH, NODE_WIDTH, UNBORN, link_columns
+from tadge.features.columns import LINK_COLUMNS, columns_left_out
+from tadge.features.link_columns import LINK_WIDTH, NODE_WIDTH, link_columns
 from tadge.features.season import Season
-from tadge.features.tables import Scales, Tables, tables_of
+from tadge.features.tables import Scales, tables_of
+from tadge.forecasting.curve_models import (
+    NUM_BANDS,
+    PAIR_RATES,
+    SOURCE_RATES,
+    CurveModels,
+    bands_of,
+    kinds_of_rows,
+    source_columns,
+    with_season,
+)
 from tadge.forecasting.curves import bin_of, bins_of, exposure
 from tadge.forecasting.hazard_network import HazardNetwork, survival_loss
-from tadge.forecasting.learn import FORTH, adamw_steps, enough_steps, one_thread
+from tadge.forecasting.learn import adamw_steps, enough_steps, one_thread
+from tadge.forecasting.plain_networks import PlainHazards, Rates, arrays_of
+from tadge.forecasting.side_by_side import part_of
 from tadge.forecasting.waits import candidates_of, draw_moments, draw_waits, find_next_acts
 from tadge.graph.graph import TemporalGraph
-from tadge.graph.past import ANSWER, FIRST_CONTACT, NUM_KINDS, REPEAT, UNSEEN, past_of
+from tadge.graph.past import NUM_KINDS, past_of
 from tadge.seeding import seeded, stream
 from tadge.validation import Z_95, standard_error
 
-BACK = LINK_COLUMNS.index("dst to src")
-AGE = LINK_COLUMNS.index("src: age")
-SOURCE_RATES = [(NODE.acts, NODE.age), (NODE.links_to_it, NODE.age)]
-PAIR_RATES = [
-    *SOURCE_RATES,
-    (NODE_WIDTH + NODE.links_to_it, NODE_WIDTH + NODE.age),
-    (FORTH, AGE),
-    (BACK, NODE_WIDTH + NODE.age),
-]
 SOURCES_PER_EVENT = 4  # so many sources are asked about per event of a batch: their columns are few
 FIRST_BATCHES = 4  # of four times the size: from these columns are standardised
-NUM_BANDS = 4  # parts of a curve that are calibrated apart: within an hour, a day, a week, and beyond
 PRIOR_EVENTS = 30.0  # so many events, as expected, are added to those observed
 STRENGTH = 0.5  # of a correction: the other half of what is seen late in the past is gone by the time of a question
 CALIBRATION_MOMENTS = 6_000
+CHOSEN, HALFWAY, CALIBRATED, NEARLY = 0.15, 0.45, 0.5, 0.82  # of all work: done by the end of each part
 CHOICE_STEPS = 250  # of the networks that tell whether hours of the week help
+TRUST_MOMENTS = 2_000  # at which is looked whether curves can be trusted
+LIKELY = 0.1  # probability from which a link counts as promised
+TOO_MUCH = 0.1  # of what was promised: so much may be missing
+FEWEST_SOURCES, FEWEST_PROMISED = 10, 30  # that must have been seen for as long; of which links were promised
 CLEARLY = 0.02  # nats a wait by which they must, at least
 CALIBRATED_AT_ONCE = 1 << 14  # pairs: bounds the memory
 
@@ -58,27 +65,6 @@ class Rows(NamedTuple):
     observed: Tensor
 
 
-@dataclass(frozen=True, eq=False)
-class CurveModels:
-    """Hold what gives curves.
-
-    Attributes:
-        edges: (K,) days, upper edges of the bins.
-        pairs: the network that gives curves of pairs.
-        acts: the network that gives those of sources: (2K,) until they act, and until they act on someone new.
-        ratio: (NUM_KINDS, NUM_BANDS) by which hazards of pairs are multiplied, by the kind of edge.
-        usual: the median surprise of events that were learned from.
-        season: the hours of the week that both networks know of; None where they do not help.
-    """
-
-    edges: Days
-    pairs: HazardNetwork
-    acts: HazardNetwork
-    ratio: Days
-    usual: float = 0.0
-    season: Season | None = None
-
-
 def learn_curves(
     graph: TemporalGraph,
     early: TemporalGraph | None,
@@ -88,21 +74,35 @@ def learn_curves(
     report: Report,
 ) -> CurveModels:
     """Learn all curves, and calibrate those of pairs on what came after the early events, by a model of these."""
-    edges, ratio, season = bins_of(graph), np.ones((NUM_KINDS, NUM_BANDS)), None
+    edges, ratio, season, trusted = bins_of(graph), np.ones((NUM_KINDS, NUM_BANDS)), None, 0.0
     with one_thread():
         if early is not None:
-            season = chosen_season(graph, early, scales, edges, config, seed)
-            known = learn_pairs(early, scales, edges, config, seed, half_of(report, 0), season)
+            season = chosen_season(graph, early, scales, edges, config, seed, part_of(report, 0.0, CHOSEN))
+            known = learn_pairs(early, scales, edges, config, seed, part_of(report, CHOSEN, HALFWAY), season)
             begin = float(graph.time[early.num_events])
-            ratio = calibrate(known, graph, scales, edges, config, seed, begin, season)
+            told = part_of(report, HALFWAY, CALIBRATED)
+            ratio = calibrate(known, graph, scales, edges, config, seed, begin, season, told)
+            early_pairs = _plain(known, PAIR_RATES, edges, season)
+            trusted = trusted_horizon(early_pairs, ratio, graph, scales, edges, config, seed, begin, season)
         season = None if season is None else Season.of(graph, config.recency)
-        pairs = learn_pairs(graph, scales, edges, config, seed, half_of(report, 1), season)
-        acts = learn_acts(graph, scales, edges, config, seed, season)
-        return CurveModels(edges, pairs, acts, ratio, season=season)
+        pairs = learn_pairs(graph, scales, edges, config, seed, part_of(report, CALIBRATED, NEARLY), season)
+        acts = learn_acts(graph, scales, edges, config, seed, season, part_of(report, NEARLY, 1.0))
+        plain = _plain(pairs, PAIR_RATES, edges, season), _plain(acts, SOURCE_RATES, edges, season)
+        return CurveModels(edges, *plain, ratio, season=season, trusted=trusted)
+
+
+def _plain(network: HazardNetwork, rates: Rates, edges: Days, season: Season | None) -> PlainHazards:
+    return PlainHazards(arrays_of(network), rates, 0 if season is None else edges.size)
 
 
 def chosen_season(
-    graph: TemporalGraph, early: TemporalGraph, scales: Scales, edges: Days, config: ForecastConfig, seed: int
+    graph: TemporalGraph,
+    early: TemporalGraph,
+    scales: Scales,
+    edges: Days,
+    config: ForecastConfig,
+    seed: int,
+    report: Report,
 ) -> Season | None:
     """Find the hours of the week of the early events, where they help to tell when sources act later; else None.
 
@@ -116,18 +116,13 @@ def chosen_season(
     rng, begin = np.random.default_rng(int(stream(seed, "season"))), float(graph.time[early.num_events])
     src, at = draw_moments(graph, rng, CALIBRATION_MOMENTS, begin, float(graph.time[-1]))
     likelihood = []
-    for known in (None, season):
-        network = learn_acts(early, scales, edges, few, seed, known)
+    for place, known in enumerate((None, season)):
+        network = learn_acts(early, scales, edges, few, seed, known, part_of(report, place / 2, (place + 1) / 2))
         rows = act_rows(graph, scales, edges, src, at, config, known)
         with torch.inference_mode():
             likelihood.append(-survival_loss(network(rows.columns), rows.exposed, rows.observed).double().numpy())
     better = likelihood[1] - likelihood[0]
     return season if better.mean() - Z_95 * standard_error(better, src) > CLEARLY else None
-
-
-def half_of(report: Report, half: int) -> Report:
-    """Tell of work that is the first (0) or the second half (1) of a whole."""
-    return lambda done, total: report(half * total + done, 2 * total)
 
 
 def learn_pairs(
@@ -161,7 +156,8 @@ def learn_acts(
     edges: Days,
     config: ForecastConfig,
     seed: int,
-    season: Season | None = None,
+    season: Season | None,
+    report: Report,
 ) -> HazardNetwork:
     """Learn how long it takes from any moment until a source acts, and until it acts on someone new."""
     rng = np.random.default_rng(int(stream(seed, "moments of sources")))
@@ -170,7 +166,7 @@ def learn_acts(
         return act_rows(graph, scales, edges, *_moments(graph, rng, count, config), config, season)
 
     network = seeded(lambda: act_network(config.hidden, edges.size, season is not None), seed, "act curves")
-    return _learn(network, batch, config, graph.num_events, SOURCES_PER_EVENT * config.batch_events, _silent)
+    return _learn(network, batch, config, graph.num_events, SOURCES_PER_EVENT * config.batch_events, report)
 
 
 def act_rows(
@@ -190,17 +186,6 @@ def act_rows(
     return Rows(torch.from_numpy(columns), exposed, observed)
 
 
-def with_season(columns: Vectors, at: Days, edges: Days, season: Season | None) -> Vectors:
-    """Put the columns of a season behind those of questions, (n, F), as of moments, (n,)."""
-    return columns if season is None else np.concatenate([columns, season.columns(at, edges)], axis=1)
-
-
-def source_columns(tables: Tables, src: Ints, at: Days, threads: int = 1) -> Vectors:
-    """Tell what is known of sources as of moments, (n,) each: (n, NODE_WIDTH)."""
-    first = np.full(src.size, 0 if not tables.bipartite else tables.first.size - 1)
-    return np.ascontiguousarray(link_columns(tables, src, first, at, threads)[:, :NODE_WIDTH])
-
-
 def pair_network(hidden: int, bins: int, seasonal: bool) -> HazardNetwork:
     """Make the network that gives curves of pairs, from LINK_COLUMNS, with or without those of a season."""
     return HazardNetwork(LINK_WIDTH + seasonal, hidden, bins, PAIR_RATES, bins * seasonal)
@@ -209,10 +194,6 @@ def pair_network(hidden: int, bins: int, seasonal: bool) -> HazardNetwork:
 def act_network(hidden: int, bins: int, seasonal: bool) -> HazardNetwork:
     """Make the network that gives curves of sources, from NODE_COLUMNS alike: until they act, and on someone new."""
     return HazardNetwork(NODE_WIDTH + seasonal, hidden, 2 * bins, SOURCE_RATES, bins * seasonal)
-
-
-def _silent(done: int, total: int) -> None:
-    pass
 
 
 def _moments(graph: TemporalGraph, rng: np.random.Generator, count: int, config: ForecastConfig) -> tuple[Ints, Days]:
@@ -242,7 +223,10 @@ def _learn(
     count: int,
     report: Report,
 ) -> HazardNetwork:
-    rows = [batch(4 * count) for _ in range(FIRST_BATCHES)]
+    rows = []
+    for _ in range(FIRST_BATCHES):
+        rows.append(batch(4 * count))
+        report(0, 1)
     columns, exposed, observed = (torch.cat(parts) for parts in zip(*rows, strict=True))
     network.begin(columns, observed, exposed)
     for _ in adamw_steps(network, config, enough_steps(config, num_events), report):
@@ -255,18 +239,6 @@ def _learn(
 # -- calibration ------------------------------------------------------------------------------------------------------
 
 
-def kinds_of_rows(columns: Vectors) -> Ints:
-    """Read the kinds of edges off link columns, (n, F): (n,)."""
-    kinds = np.where(columns[:, AGE] == UNBORN, UNSEEN, FIRST_CONTACT)
-    kinds = np.where(columns[:, BACK] > 0, ANSWER, kinds)
-    return np.where(columns[:, FORTH] > 0, REPEAT, kinds)
-
-
-def bands_of(edges: Days, scales: Scales) -> Ints:
-    """Find in which part of a curve each bin lies, (K,)."""
-    return np.searchsorted(scales.decay_days[: NUM_BANDS - 1], edges)
-
-
 def calibrate(
     network: HazardNetwork,
     graph: TemporalGraph,
@@ -275,12 +247,15 @@ def calibrate(
     config: ForecastConfig,
     seed: int,
     begin: float,
-    season: Season | None = None,
+    season: Season | None,
+    report: Report,
 ) -> Days:
     """Compare hazards with what was observed from `begin` on: (NUM_KINDS, NUM_BANDS) factors for them.
 
     A part of the curve of which little was observed takes the factor of the part before it. Corrections are taken half:
-    the model in use has learned from the latest events too, and what drifts may turn.
+    the model in use has learned from the latest events too, and what drifts may turn. None is above 1: that more came
+    than was said is no reason to be surer of what comes, and far ends of curves, which nothing late has seen, would be
+    raised with it.
     """
     rng, end = np.random.default_rng(int(stream(seed, "calibration"))), float(graph.time[-1])
     src, at = draw_moments(graph, rng, CALIBRATION_MOMENTS, begin, end)
@@ -297,6 +272,7 @@ def calibrate(
         exposed, observed = (
             piece.double().numpy() for piece in _parts(graph, edges, part.at, part.wait, part.weight, config)
         )
+        report(first, waits.src.size)
         kinds = kinds_of_rows(columns)
         for kind in range(NUM_KINDS):
             expected[kind] += (hazard[kinds == kind] * exposed[kinds == kind]).sum(axis=0)
@@ -307,5 +283,44 @@ def calibrate(
         for band in range(NUM_BANDS):
             here = bands == band
             before = (came[kind, here].sum() + PRIOR_EVENTS * before) / (expected[kind, here].sum() + PRIOR_EVENTS)
-            ratio[kind, band] = before**STRENGTH
+            ratio[kind, band] = min(before, 1.0) ** STRENGTH
     return ratio
+
+
+def trusted_horizon(
+    network: PlainHazards,
+    ratio: Days,
+    graph: TemporalGraph,
+    scales: Scales,
+    edges: Days,
+    config: ForecastConfig,
+    seed: int,
+    begin: float,
+    season: Season | None,
+) -> float:
+    """Find up to which time, in days, curves did not promise clearly more than came from `begin` on.
+
+    Pairs are asked about at moments after which that time was seen whole. Of those that were said to be likely, it is
+    compared how many links were said to come, and came. No longer time than was seen after `begin` can be trusted.
+    """
+    rng, end = np.random.default_rng(int(stream(seed, "trust"))), float(graph.time[-1])
+    src, at = draw_moments(graph, rng, TRUST_MOMENTS, begin, end)
+    waits = draw_waits(graph, src, at, stream(seed, "trust targets"))
+    tables, left_out = tables_of(graph, scales), columns_left_out(config.without, LINK_COLUMNS)
+    columns = link_columns(tables, waits.src, waits.dst, waits.at, left_out=left_out)
+    hazard = np.exp(network(with_season(columns, waits.at, edges, season)).astype(np.float64))
+    hazard *= ratio[:, bands_of(edges, scales)][kinds_of_rows(columns)]
+    said, trusted = -np.expm1(-np.cumsum(hazard, axis=1)), 0.0
+    for place, days in enumerate(edges.tolist()):
+        whole = waits.at + days <= end
+        if np.unique(waits.src[whole]).size < FEWEST_SOURCES:
+            break
+        likely = whole & (said[:, place] >= LIKELY)
+        weight, promised = waits.weight[likely], said[likely, place]
+        missing = weight * (promised - (waits.wait[likely] <= days))
+        if np.unique(waits.src[likely]).size >= FEWEST_PROMISED:
+            surely = missing.mean() - Z_95 * standard_error(missing, waits.src[likely])
+            if surely > TOO_MUCH * (weight * promised).mean():
+                break
+        trusted = days
+    return trusted

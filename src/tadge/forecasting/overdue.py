@@ -10,7 +10,7 @@ import numpy as np
 from tadge.arrays import Days, Flags, Ints
 from tadge.features.tables import Scales, Tables
 from tadge.forecasting.ask_curves import pair_curves
-from tadge.forecasting.learn_curves import CurveModels
+from tadge.forecasting.curve_models import CurveModels
 from tadge.graph.past import PairLists, end_of, pair_end
 
 

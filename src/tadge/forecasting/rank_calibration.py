@@ -14,15 +14,15 @@ from typing import NamedTuple
 
 import numba
 import numpy as np
-import torch
 
-from tadge.arrays import Days, Flags, Ints, Vectors
+from tadge.arrays import Days, Flags, Ints, Report, Vectors
 from tadge.config import ForecastConfig
 from tadge.features.columns import LINK_COLUMNS, columns_left_out
 from tadge.features.link_columns import link_columns
 from tadge.features.tables import Scales, tables_of
-from tadge.forecasting.ask_curves import aligned, cuts
-from tadge.forecasting.link_scorer import LinkScorer
+from tadge.forecasting.ask_curves import cuts
+from tadge.forecasting.plain_networks import Scorer
+from tadge.forecasting.side_by_side import silent
 from tadge.forecasting.waits import LATEST_OTHERS, Candidates, add_others, candidates_of
 from tadge.graph.graph import TemporalGraph
 from tadge.graph.past import EventLists, past_of
@@ -102,7 +102,13 @@ class Alternatives(NamedTuple):
 
 
 def calibrate_ranking(
-    scorer: LinkScorer, graph: TemporalGraph, scales: Scales, config: ForecastConfig, seed: int, begin: int
+    scorer: Scorer,
+    graph: TemporalGraph,
+    scales: Scales,
+    config: ForecastConfig,
+    seed: int,
+    begin: int,
+    report: Report = silent,
 ) -> RankCalibration:
     """Learn from events `begin` and later how likely targets are, from a scorer that has not seen them."""
     rng = np.random.default_rng(int(stream(seed, "rank calibration")))
@@ -124,10 +130,10 @@ def calibrate_ranking(
     rows, places = np.nonzero(alternatives.target >= 0)
     tables, left_out = tables_of(graph, scales), columns_left_out(config.without, LINK_COLUMNS)
     scores, target = np.full(alternatives.target.shape, -np.inf), alternatives.target[rows, places]
-    with torch.inference_mode():
-        for cut in cuts(rows.size):  # all at once would be most of the memory that is taken in learning
-            columns = link_columns(tables, src[rows[cut]], target[cut], at[rows[cut]], left_out=left_out)
-            scores[rows[cut], places[cut]] = scorer(aligned(columns))[: len(columns)].numpy()
+    for cut in cuts(rows.size):  # all at once would be most of the memory that is taken in learning
+        report(cut.start, rows.size)
+        columns = link_columns(tables, src[rows[cut]], target[cut], at[rows[cut]], left_out=left_out)
+        scores[rows[cut], places[cut]] = scorer(columns)
     slope, tilt = likeliest_slopes(scores, np.log(np.maximum(alternatives.weight, SMALLEST_WEIGHT)))
     check = check_ranking(graph, src, at, alternatives.target, scores, known=float(asked.mean()))
     return RankCalibration(slope, tilt, new, check)

@@ -13,21 +13,21 @@ from typing import NamedTuple
 
 import numba
 import numpy as np
-import torch
 
-from tadge.arrays import Days, Ints, Vectors
+from tadge.arrays import Days, Ints, Report, Vectors
 from tadge.config import ForecastConfig
 from tadge.features.columns import LINK_COLUMNS, columns_left_out
 from tadge.features.link_columns import link_columns
-from tadge.features.tables import Scales, tables_of
-from tadge.forecasting.learn import hardly_any_repeats
-from tadge.forecasting.link_scorer import LinkScorer
+from tadge.features.tables import REPEATED, Scales, marks_of, tables_of
+from tadge.forecasting.plain_networks import Scorer
+from tadge.forecasting.side_by_side import silent
 from tadge.forecasting.waits import candidates_of
 from tadge.graph.graph import TemporalGraph
 from tadge.graph.past import ANSWER, FIRST_CONTACT, REPEAT, EventLists, PairLists, Past, end_of, pair_end, past_of
 from tadge.seeding import draw, stream, unit, walk_key
-from tadge.validation import Z_95, mean_ranks, standard_error
+from tadge.validation import Z_95, latest_from, mean_ranks, standard_error
 
+HARDLY_ANY = 0.01  # of links repeat earlier ones, at most
 EVERY_KIND = -1
 KIND_NAMES = {EVERY_KIND: "all", REPEAT: "repeat", ANSWER: "answer", FIRST_CONTACT: "first contact"}
 QUESTIONS_PER_KIND = 800  # of the latest fifth, at the most
@@ -120,14 +120,27 @@ class RuleQuestions(NamedTuple):
     candidate: Ints
 
 
+def hardly_any_repeats(graph: TemporalGraph) -> bool:
+    """Tell whether links of the latest fifth hardly ever repeat earlier ones."""
+    repeated = marks_of(graph) & REPEATED > 0
+    return float(np.mean(repeated[min(latest_from(repeated.size), repeated.size - 1) :])) <= HARDLY_ANY
+
+
 def check_rules(
-    scorer: LinkScorer, graph: TemporalGraph, scales: Scales, config: ForecastConfig, seed: int, begin: int
+    scorer: Scorer,
+    graph: TemporalGraph,
+    scales: Scales,
+    config: ForecastConfig,
+    seed: int,
+    begin: int,
+    report: Report = silent,
 ) -> tuple[RuleCheck, ...]:
     """Compare a scorer that has not seen events `begin` and later with the rules on them."""
-    return tuple(
-        _check(kind, against, questions, scorer, graph, scales, config)
-        for kind, against, questions in rule_questions(graph, seed, begin)
-    )
+    checks, asked = [], rule_questions(graph, seed, begin)
+    for place, (kind, against, questions) in enumerate(asked):
+        report(place, len(asked))
+        checks.append(_check(kind, against, questions, scorer, graph, scales, config))
+    return tuple(checks)
 
 
 def rule_questions(graph: TemporalGraph, seed: int, begin: int) -> list[tuple[str, str, RuleQuestions]]:
@@ -172,7 +185,7 @@ def _check(
     kind: str,
     against: str,
     questions: RuleQuestions,
-    scorer: LinkScorer,
+    scorer: Scorer,
     graph: TemporalGraph,
     scales: Scales,
     config: ForecastConfig,
@@ -184,8 +197,7 @@ def _check(
     )
     reciprocal = {name: _reciprocal_ranks(rule(columns), questions) for name, rule in rules.items()}
     columns[:, columns_left_out(config.without, LINK_COLUMNS)] = 0.0
-    with torch.inference_mode():
-        scored = _reciprocal_ranks(scorer(torch.from_numpy(columns)).numpy(), questions)
+    scored = _reciprocal_ranks(scorer(columns), questions)
     best = max(reciprocal, key=lambda name: float(reciprocal[name].mean()))
     difference = scored - reciprocal[best]
     half = Z_95 * standard_error(difference, questions.src)

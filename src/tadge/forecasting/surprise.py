@@ -19,8 +19,8 @@ from tadge.config import ForecastConfig
 from tadge.features.columns import LINK_COLUMNS, columns_left_out
 from tadge.features.tables import Scales, Tables, tables_of
 from tadge.forecasting.ask_curves import act_curves, pair_curves
+from tadge.forecasting.curve_models import CurveModels
 from tadge.forecasting.curves import Curves
-from tadge.forecasting.learn_curves import CurveModels
 from tadge.graph.graph import TemporalGraph
 from tadge.graph.past import find_end
 from tadge.seeding import stream

@@ -16,14 +16,14 @@ from tadge.estimators import PairEstimator
 from tadge.features.columns import LINK_COLUMNS, columns_left_out
 from tadge.features.tables import Scales, tables_of
 from tadge.forecasting.ask_curves import UNKNOWN, act_curves, pair_curves
-from tadge.forecasting.curves import Curves
+from tadge.forecasting.curve_models import CurveModels
+from tadge.forecasting.curves import FINEST, TRUSTED, Curves
 from tadge.forecasting.events import events_asked
-from tadge.forecasting.learn_curves import CurveModels
 from tadge.forecasting.overdue import open_pairs, overdue_pairs
 from tadge.forecasting.surprise import HOUR, events_before, lately, surprise_of
 from tadge.forecasting.waits import targets_of
 from tadge.graph.graph import TemporalGraph
-from tadge.graph.ids import nearest_ids
+from tadge.graph.ids import close_ids
 from tadge.graph.inputs import Moments, NodeIds, moments_of, node_numbers, same_length
 from tadge.graph.past import past_of
 from tadge.io.frames import data_frame
@@ -31,7 +31,8 @@ from tadge.units import Moment, date_text, dates_of_days
 
 INTERVALS = {"low_80": 0.1, "high_80": 0.9, "low_95": 0.025, "high_95": 0.975}
 STALE = 0.25  # of the span that was learned from: questions so much later are answered with a warning
-SHOWN_IDS = 3  # of those that are not known
+BEYOND = "beyond what could be checked on the latest events"
+SHOWN_IDS = 20  # of those that are not known
 
 
 class TimedAnswers(PairEstimator):
@@ -48,6 +49,15 @@ class TimedAnswers(PairEstimator):
         return float(self.curves_.edges[-1])
 
     @property
+    def trusted_(self) -> float:
+        """Give the time, in days, up to which a model of earlier events did not promise clearly more than came.
+
+        It is 0 where there was nothing to look at. Answers about longer times, up to `horizon_`, come with a warning.
+        """
+        self._graph()
+        return float(min(self.curves_.trusted, self.curves_.edges[-1]))
+
+    @property
     def seasonal_(self) -> bool:
         """Tell whether curves know of the hours of the week: where these helped on the latest fifth of the events."""
         self._graph()
@@ -57,7 +67,7 @@ class TimedAnswers(PairEstimator):
         self,
         src: NodeIds,
         dst: NodeIds,
-        days: float | Sequence[float] | npt.NDArray[Any],
+        days: float | Sequence[float] | npt.NDArray[Any] | None = None,
         at: Moments = None,
         *,
         before: Moments = None,
@@ -70,18 +80,20 @@ class TimedAnswers(PairEstimator):
         Args:
             src: ids; one stands for all. One that was never seen is answered for as such, with a warning.
             dst: ids, alike.
-            days: horizons, up to `horizon_`.
+            days: horizons, up to `horizon_`; beyond `trusted_` with a warning. By default a week, or `horizon_` where
+                that is less.
             at: days on the graph's clock or dates: what happened until then, that moment included, is known. The end of
                 the graph by default.
             before: instead of `at`: what happened at that very moment is not known.
             graph: what happened, where that is more than the Forecaster was fitted to.
         """
-        graph, horizons = self._graph(graph), self._horizons(days)
+        graph = self._graph(graph)
+        horizons = self._horizons(self._week_or_less(days))
         sources, targets, moments, _ = self._pairs(graph, src, dst, at, before)
         probability = np.empty((sources.size, horizons.size))
         for cut, curves in self._curves(graph, sources, targets, moments):
             probability[cut] = curves.within(horizons)
-        if np.ndim(days):
+        if days is not None and np.ndim(days):
             return probability
         return float(probability[0, 0]) if _is_one(src) and _is_one(dst) else probability[:, 0]
 
@@ -127,7 +139,8 @@ class TimedAnswers(PairEstimator):
         """List whom sources are likeliest to link to within so many days: a DataFrame, likeliest first.
 
         For each source `k` rows: `target`, the `probability` of a link within that time, and the waits of `when`. A
-        source is its own target only where some node had linked to itself; nodes that had not joined are none.
+        source is its own target only where some node had linked to itself; nodes that had not joined are none. Where
+        `known` is False the source was never seen, and the answer is that for any such node.
 
         Args:
             src: ids, or None for all that had acted.
@@ -140,10 +153,10 @@ class TimedAnswers(PairEstimator):
             graph: as in `within`.
         """
         graph = self._graph(graph)
-        horizon = self._one_horizon(min(AHEAD.default, self.horizon_) if days is None else days)
+        horizon = self._one_horizon(self._week_or_less(days))
         moment = float(moments_of(graph, at, 1, before)[0])
         self._warn_stale(graph, moment)
-        sources = self._acting(graph, moment) if src is None else self._known_or_warned(graph, src, "src", "source")
+        sources = self._sources(graph, src, moment)
         k = TOP.check(k)
         parts = [self._likeliest(graph, source, moment, horizon, k) for source in sources.tolist()]
         counts = [targets.size for targets, _ in parts]
@@ -154,7 +167,7 @@ class TimedAnswers(PairEstimator):
             "target": graph.ids[found],
             "probability": np.concatenate([np.empty(0), *(probability for _, probability in parts)]),
         }
-        table |= self._waits(graph, asked, found, np.full(asked.size, moment))
+        table |= self._waits(graph, asked, found, np.full(asked.size, moment)) | {"known": asked != UNKNOWN}
         return data_frame(self._with_new(graph, table, sources, src, moment, horizon) if new else table)
 
     def surprise(self, events: Any = None, *, graph: TemporalGraph | None = None) -> Any:
@@ -274,6 +287,7 @@ class TimedAnswers(PairEstimator):
             "probability": probability,
         }
         rows |= _wait_columns(graph, moments, ((cut, someone) for cut, _, someone in acts))
+        rows["known"] = sources != UNKNOWN
         table = {
             name: np.concatenate([np.asarray(column, object if name == "target" else None), rows[name]])
             for name, column in table.items()
@@ -286,24 +300,22 @@ class TimedAnswers(PairEstimator):
     def _pairs(
         self, graph: TemporalGraph, src: NodeIds, dst: NodeIds, at: Moments, before: Moments
     ) -> tuple[Ints, Ints, Days, Flags]:
-        sources = self._known_or_warned(graph, src, "src", "source")
-        targets = self._known_or_warned(graph, dst, "dst", "target")
+        sources = node_numbers(graph, src, "src", "source", unknown=True)
+        targets = node_numbers(graph, dst, "dst", "target", unknown=True)
+        _warn_unknown(graph, {"src": (src, sources), "dst": (dst, targets)})
         sources, targets = same_length(sources, targets)
         moments = moments_of(graph, at, sources.size, before)
         if moments.size:
             self._warn_stale(graph, float(moments.max()))
         return sources, targets, moments, (sources != UNKNOWN) & (targets != UNKNOWN)
 
-    def _known_or_warned(self, graph: TemporalGraph, nodes: NodeIds, name: str, side: str) -> Ints:
-        numbers = node_numbers(graph, nodes, name, side, unknown=True)
-        if (numbers == UNKNOWN).any():
-            unknown = np.atleast_1d(np.asarray(nodes, object))[numbers == UNKNOWN]
-            some = ", ".join(repr(node) for node in unknown[:SHOWN_IDS].tolist())
-            more = f" and {unknown.size - SHOWN_IDS:,} more" if unknown.size > SHOWN_IDS else ""
-            cure = nearest_ids(graph.ids, unknown[0])
-            words = f"{name}: never seen in this history: {some}{more}; answered as for any node that was never seen"
-            warnings.warn(f"{words}; {cure}" if cure else words, TadgeWarning, stacklevel=4)
-        return numbers
+    def _sources(self, graph: TemporalGraph, src: NodeIds, at: float) -> Ints:
+        """Find the node numbers of sources, (n,), with a warning for those never seen; None is all that had acted."""
+        if src is None:
+            return self._acting(graph, at)
+        sources = node_numbers(graph, src, "src", "source", unknown=True)
+        _warn_unknown(graph, {"src": (src, sources)})
+        return sources
 
     def _horizons(self, days: Any) -> Days:
         try:
@@ -311,12 +323,20 @@ class TimedAnswers(PairEstimator):
         except (TypeError, ValueError):
             raise InputError("not a horizon", expected="numbers of days", found=repr(days)[:80], where="days") from None
         longest = self.horizon_
-        wrong = ~((horizons > 0) & (horizons <= longest))
+        shortest = FINEST / TRUSTED * longest
+        wrong = ~((horizons >= shortest) & (horizons <= longest))
         if horizons.ndim != 1 or wrong.any():
-            expected = f"more than 0 and at most {longest:,.4g} days, half of the history that was learned from"
+            expected = f"from {shortest:,.2g} days, a millionth of the history that was learned from, to half of it"
+            expected += f", {longest:,.4g} days"
             found = f"{horizons.ndim} dimensions" if horizons.ndim != 1 else f"{horizons[np.argmax(wrong)]:,.6g}"
             raise InputError("a horizon that cannot be trusted", expected=expected, found=found, where="days")
+        if horizons.size and horizons.max() > self.trusted_:
+            words = f"{float(horizons.max()):,.4g} days are {BEYOND} ({self.trusted_:,.4g} days): it may be less likely"
+            warnings.warn(f"days: {words} than is said", TadgeWarning, stacklevel=4)
         return horizons
+
+    def _week_or_less(self, days: Any) -> Any:
+        return min(AHEAD.default, self.horizon_) if days is None else days
 
     def _one_horizon(self, days: Any) -> Days:
         horizon = self._horizons(days)
@@ -333,6 +353,22 @@ class TimedAnswers(PairEstimator):
                 f"is asked as of {date_text(at, graph.clock)}, {at - times[-1]:,.4g} days later: fit it again"
             )
             warnings.warn(words, TadgeWarning, stacklevel=4)
+
+
+def _warn_unknown(graph: TemporalGraph, ends: dict[str, tuple[NodeIds, Ints]]) -> None:
+    """Name ids that were never seen, of all ends in one warning."""
+    unknown: dict[str, str] = {}
+    for name, (given, numbers) in ends.items():
+        missing = np.flatnonzero(numbers == UNKNOWN)
+        for node in np.atleast_1d(np.asarray(given, object))[missing].tolist() if missing.size else ():
+            close = " or ".join(repr(one) for one in close_ids(graph.ids, node)) if len(unknown) < SHOWN_IDS else ""
+            unknown.setdefault(f"{name} {node!r}", close)
+    if unknown:
+        some = [f"{name} (did you mean {close}?)" if close else name for name, close in unknown.items()]
+        more = f" and {len(some) - SHOWN_IDS:,} more" if len(some) > SHOWN_IDS else ""
+        words = f"never seen in this history: {', '.join(some[:SHOWN_IDS])}{more}"
+        words += "; answered as for any node that was never seen (known = False)"
+        warnings.warn(words, TadgeWarning, stacklevel=4)
 
 
 def _is_one(nodes: NodeIds) -> bool:

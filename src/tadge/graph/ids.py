@@ -216,15 +216,25 @@ def find_ids(ids: Ids, order: Ints | None, wanted: Ids) -> Ints:
     return np.where(known, place if order is None else order[place], -1)
 
 
+def close_ids(ids: Ids, wanted: Any) -> list[str]:
+    """List ids, strings, that are much like one that is unknown; a number next to a number is not."""
+    return get_close_matches(str(wanted), _neighbours(ids, str(wanted))[0], 3) if ids.dtype == object else []
+
+
+def _neighbours(ids: Ids, text: str) -> tuple[list[str], int]:
+    """List the ids, strings, around where another would stand in order, and how many of them are before it."""
+    ordered = np.sort(ids)
+    place = int(np.searchsorted(ordered, text))
+    return ordered[max(0, place - NEIGHBOURS) : place + NEIGHBOURS].tolist(), min(place, NEIGHBOURS)
+
+
 def nearest_ids(ids: Ids, wanted: Any) -> str | None:
     """Write which ids are most like one that is unknown; None without any."""
     if not ids.size:
         return None
     if ids.dtype == object:
-        ordered, text = np.sort(ids), str(wanted)
-        place = int(np.searchsorted(ordered, text))
-        near = ordered[max(0, place - NEIGHBOURS) : place + NEIGHBOURS].tolist()
-        similar: list[Any] = get_close_matches(text, near, 3) or near[min(place, NEIGHBOURS) :][:1] or near[-1:]
+        near, before = _neighbours(ids, str(wanted))
+        similar: list[Any] = close_ids(ids, wanted) or near[before:][:1] or near[-1:]
     else:
         try:
             number = int(wanted)

@@ -96,7 +96,9 @@ def odd_ids(graph: TemporalGraph) -> list[str]:
     messages = []
     odd = [name for name in graph.ids if len(name) <= 4 and name.lower() in LOOKS_MISSING]
     if odd:
-        messages.append(f"a node is called {odd[0]!r}: a missing value?")
+        called = "a node is called" if len(odd) == 1 else "nodes are called"
+        question = "a missing value?" if len(odd) == 1 else "missing values?"
+        messages.append(f"{called} {' and '.join(map(repr, odd))}: {question}")
     alike = look_alikes(graph.ids.tolist())
     if alike:
         words = "look the same and are two nodes: they differ in invisible characters, or in how accents are written"

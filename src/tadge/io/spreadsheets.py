@@ -18,7 +18,10 @@ def write_answers(frame: pl.DataFrame, path: Path) -> int:
     Returns:
         How many different ids were written so. In other forms all stay as they are.
     """
-    if form_of(path)[0] not in TEXT_FORMS:
+    form = form_of(path)[0]
+    if form in (*TEXT_FORMS, ".jsonl"):
+        frame = with_iso_dates(frame)
+    if form not in TEXT_FORMS:
         write_frame(frame, path)
         return 0
     texts = [name for name, kind in frame.schema.items() if kind == pl.String]
@@ -29,6 +32,15 @@ def write_answers(frame: pl.DataFrame, path: Path) -> int:
         frame = frame.with_columns(pl.when(formula).then("'" + pl.col(name)).otherwise(pl.col(name)).alias(name))
     write_frame(frame, path)
     return len(risky)
+
+
+def with_iso_dates(frame: pl.DataFrame) -> pl.DataFrame:
+    """Write dates as strings in ISO form, 2020-12-30T23:43:00, as in JSON, whatever the form of the file."""
+    dates = [name for name, kind in frame.schema.items() if kind.is_temporal()]
+    texts = [
+        pl.Series(name, [None if one is None else one.isoformat() for one in frame[name]], pl.String) for name in dates
+    ]
+    return frame.with_columns(texts)
 
 
 def apostrophes_note(path: Path, count: int) -> str:

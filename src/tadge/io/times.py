@@ -233,5 +233,7 @@ def _checked(
     if not days.size or (days.min() >= low and days.max() <= high):  # a NaN makes both false
         return Times(days, None, expected, clock, description, assumed)
     limits = "up to the year 3000" if clock == "unix" else "from 0 up"
+    if clock != "unix" and np.nanmin(days, initial=0.0) < 0:
+        limits += " (add a number to all, so that they begin at 0; a date before 1970 is best written as a date)"
     bad = ~((days >= low) & (days <= high))
     return Times(days, bad, f"{expected}, {limits}", clock, description, assumed)

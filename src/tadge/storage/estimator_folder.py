@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-import torch
-from torch import Tensor, nn
+import numpy.typing as npt
 
 from tadge.errors import InputError, TadgeError, TadgeWarning
 from tadge.graph.graph import TemporalGraph
-from tadge.storage.folder import has_folder, read_folder, read_meta, write_folder
-from tadge.storage.graph_file import graph_from, graph_tensors
+from tadge.storage.folder import Arrays, Value, has_folder, read_arrays, read_folder, read_meta, write_folder
+from tadge.storage.graph_file import graph_arrays, graph_from
 from tadge.storage.replacement import CHECKPOINT, ESTIMATORS, FORECASTER, VECTORS, current_place, end_run
 from tadge.version import __version__
 
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor, nn
+
 NAMES = {VECTORS: "TADGE", FORECASTER: "Forecaster"}
-Network = TypeVar("Network", bound=nn.Module)
+Network = TypeVar("Network", bound="nn.Module")
+
+Reader = Callable[[str | PathLike[str], str], tuple[dict[str, dict[str, Value]], dict[str, Any]]]
+Read = tuple[TemporalGraph, dict[str, dict[str, Value]], dict[str, Any]]
+Parts = AbstractContextManager[Read[Value]]
 
 FIRST_LAYOUT = "model"  # both in one, before each had a name of its own
 LAYOUT = 2
@@ -31,7 +38,7 @@ def write_estimator(
     folder: str | PathLike[str],
     kind: str,
     graph: TemporalGraph,
-    parts: Mapping[str, Mapping[str, Tensor]],
+    parts: Mapping[str, Mapping[str, Tensor] | Arrays],
     meta: Mapping[str, Any],
 ) -> None:
     """Write an estimator with the graph it was fitted to; other estimators in the folder stay as they are."""
@@ -39,13 +46,16 @@ def write_estimator(
     for other in others_of_other_events(folder, [kind], graph):
         words = f"{folder}: the {NAMES[other]} in this folder has learned from other events than the {NAMES[kind]}"
         warnings.warn(words, TadgeWarning, stacklevel=3)
-    tensors, about_graph = graph_tensors(graph)
+    arrays, about_graph = graph_arrays(graph)
     more = {"graph": about_graph, "fingerprint": graph.fingerprint, "layout": LAYOUT, "tadge": __version__}
-    write_folder(folder, kind, {**parts, "graph": tensors}, {**meta, **more})
+    write_folder(folder, kind, {**parts, "graph": arrays}, {**meta, **more})
 
 
 def model_folder(folder: str | PathLike[str]) -> Path:
     """Find the models of a folder: in itself, or, of a run that `tadge run` made, in its folder `model`."""
+    if not isinstance(folder, (str, PathLike)):
+        expected = "the name of a folder that tadge fit, tadge run or save made"
+        raise InputError("not the name of a folder", expected=expected, found=repr(folder)[:80], where="folder")
     place = Path(folder)
     kinds = (*ESTIMATORS, FIRST_LAYOUT)
     inside = place / MODEL
@@ -54,18 +64,25 @@ def model_folder(folder: str | PathLike[str]) -> Path:
     return place
 
 
-@contextmanager
-def estimator_parts(
-    folder: str | PathLike[str], kind: str
-) -> Iterator[tuple[TemporalGraph, dict[str, dict[str, Tensor]], dict[str, Any]]]:
+def estimator_parts(folder: str | PathLike[str], kind: str) -> Parts[Tensor]:
     """Read an estimator: its graph, its tensors and the rest, from which the block within builds it.
 
     Where that fails on what does not fit, the complaint names the folder and the part. The folder of a run will do.
     """
+    return _parts(folder, kind, read_folder)
+
+
+def estimator_arrays(folder: str | PathLike[str], kind: str) -> Parts[npt.NDArray[Any]]:
+    """Read an estimator as `estimator_parts` does, with arrays for tensors, without torch."""
+    return _parts(folder, kind, read_arrays)
+
+
+@contextmanager
+def _parts(folder: str | PathLike[str], kind: str, read: Reader[Value]) -> Iterator[Read[Value]]:
     folder = model_folder(folder)
     if not has_estimator(folder, kind):
         _explain_missing(folder, kind)
-    parts, meta = _read(folder, kind)
+    parts, meta = _read(folder, kind, read)
     cure, where = "fit it again, or load it with the version of tadge that wrote it", str(folder)
     if meta.get("layout") != LAYOUT:
         expected, found = f"layout {LAYOUT}", f"layout {meta.get('layout')!r}"
@@ -95,6 +112,8 @@ def filled(
         part: of the folder, for messages.
         spreads: names of tensors that are divided by: positive, and infinite for what does not vary.
     """
+    import torch  # here, as a Forecaster does without
+
     with torch.device("meta"):
         plan = build().state_dict()
     for name in sorted(plan.keys() ^ tensors.keys()):
@@ -111,8 +130,14 @@ def filled(
     return network
 
 
-def check_tensor(tensor: Tensor, shape: tuple[int, ...], where: str, dtype: torch.dtype = torch.float32) -> Tensor:
-    """Refuse a tensor of another shape or dtype, or one that has a number that is not finite; else give it back."""
+def check_tensor(tensor: Tensor, shape: tuple[int, ...], where: str, dtype: torch.dtype | None = None) -> Tensor:
+    """Refuse a tensor of another shape or dtype, or one that has a number that is not finite; else give it back.
+
+    The dtype is float32 where none is given.
+    """
+    import torch
+
+    dtype = torch.float32 if dtype is None else dtype
     if tuple(tensor.shape) != tuple(shape) or tensor.dtype != dtype:
         expected, found = f"{tuple(shape)} of {dtype}", f"{tuple(tensor.shape)} of {tensor.dtype}"
         raise InputError("a tensor that does not fit the options", expected=expected, found=found, where=where)
@@ -150,15 +175,17 @@ def _differing(old: Any, new: Any) -> tuple[str, str]:
     return repr(old), repr(new)
 
 
-def _read(folder: str | PathLike[str], kind: str) -> tuple[dict[str, dict[str, Tensor]], dict[str, Any]]:
+def _read(
+    folder: str | PathLike[str], kind: str, read: Reader[Value]
+) -> tuple[dict[str, dict[str, Value]], dict[str, Any]]:
     """Read a kind from where it is now; another process may move it meanwhile."""
     place = current_place(folder, kind)
     try:
-        return read_folder(place, kind)
+        return read(place, kind)
     except InputError:
         if current_place(folder, kind) == place:
             raise
-        return read_folder(folder, kind)
+        return read(folder, kind)
 
 
 def _explain_missing(folder: str | PathLike[str], kind: str) -> NoReturn:

@@ -18,18 +18,21 @@ import secrets
 import shutil
 import stat
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+import numpy.typing as npt
 from filelock import FileLock, Timeout
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
-from torch import Tensor, strided
 
 from tadge.errors import InputError, MissingFileError, TadgeError
 from tadge.storage.atomic import atomic_file, settle
+
+if TYPE_CHECKING:  # torch takes a second to import, and arrays do without
+    from torch import Tensor
 
 FORMAT, VERSION = "tadge", 1
 NAME = re.compile(r"[a-z][a-z0-9_]{0,19}")  # of a kind and of a part: they become names of files
@@ -39,6 +42,9 @@ MOST_BYTES = 1 << 28  # of a manifest: the figures of 100,000 epochs take less
 CURE = "bring back a whole copy of the folder"
 
 Place = str | os.PathLike[str]
+Arrays = Mapping[str, npt.NDArray[Any]]
+
+Value = TypeVar("Value")  # a tensor, or an array
 
 _threads = threading.RLock()  # one thread writes at a time
 
@@ -46,7 +52,9 @@ _threads = threading.RLock()  # one thread writes at a time
 # -- what others call -------------------------------------------------------------------------------------------------
 
 
-def write_folder(folder: Place, kind: str, parts: Mapping[str, Mapping[str, Tensor]], meta: Mapping[str, Any]) -> None:
+def write_folder(
+    folder: Place, kind: str, parts: Mapping[str, Mapping[str, Tensor] | Arrays], meta: Mapping[str, Any]
+) -> None:
     """Write tensors and JSON of one kind into a folder; until all is written, what was there before stays.
 
     Where it fails (a full disk, a folder that is write-protected, Ctrl-C), the earlier state is whole and nothing of
@@ -56,7 +64,7 @@ def write_folder(folder: Place, kind: str, parts: Mapping[str, Mapping[str, Tens
         folder: where to; made where it is missing. Other files and other kinds in it are left alone.
         kind: such as "model" or "checkpoint".
         parts: tensors by part and name, on any device; each is copied only where it is elsewhere, not contiguous or
-            shares its memory with another.
+            shares its memory with another. A part may be of arrays instead, which need no torch.
         meta: what JSON can hold: string keys, finite numbers, lists (a tuple comes back as a list).
     """
     _check_names(kind, parts)
@@ -83,12 +91,24 @@ def read_folder(folder: Place, kind: str) -> tuple[dict[str, dict[str, Tensor]],
 
     Where another process writes the folder meanwhile, the result is one of its states, whole.
     """
-    place = Path(folder)
+    return _read_folder(Path(folder), kind, _tensors_in)
+
+
+def read_arrays(folder: Place, kind: str) -> tuple[dict[str, dict[str, npt.NDArray[Any]]], dict[str, Any]]:
+    """Read what `write_folder` wrote as `read_folder` does, as arrays, without torch."""
+    return _read_folder(Path(folder), kind, _arrays_in)
+
+
+def _read_folder(
+    place: Path, kind: str, open_part: Callable[[Path], dict[str, Value]]
+) -> tuple[dict[str, dict[str, Value]], dict[str, Any]]:
     manifest = _read_manifest(place, kind)
     for _ in range(10):
         try:
             content = _verified(manifest[0], _manifest(place, kind), kind)
-            parts = {part: _read_part(place / file["file"], kind, file) for part, file in content["files"].items()}
+            parts = {
+                part: _read_part(place / file["file"], kind, file, open_part) for part, file in content["files"].items()
+            }
             return parts, content["meta"]
         except InputError:
             earlier, manifest = manifest, _read_manifest(place, kind)
@@ -134,7 +154,7 @@ def has_folder(folder: Place, kind: str) -> bool:
 
 def remove_kind(folder: Place, kind: str) -> None:
     """Remove the manifest of this kind, then its files, those of killed work too; the folder and all else stay."""
-    _check_names(kind, {})
+    _check_names(kind, ())
     place = Path(folder)
     if not place.is_dir():
         return
@@ -184,7 +204,7 @@ def _manifest(place: Path, kind: str) -> Path:
     return place / f"{kind}.json"
 
 
-def _check_names(kind: str, parts: Mapping[str, Mapping[str, Tensor]]) -> None:
+def _check_names(kind: str, parts: Collection[str]) -> None:
     for name in (kind, *parts):
         if not NAME.fullmatch(name):
             expected = "at most 20 small letters, digits and underscores, a letter first"
@@ -278,12 +298,13 @@ def _file_name(kind: str, part: str, digest: str) -> str:
     return f"{kind}-{part}-{digest[:16]}.safetensors"
 
 
-def _write_part(place: Path, kind: str, part: str, tensors: Mapping[str, Tensor], scratch: Path) -> dict[str, Any]:
+def _write_part(
+    place: Path, kind: str, part: str, tensors: Mapping[str, Tensor] | Arrays, scratch: Path
+) -> dict[str, Any]:
     """Write one file, unless it is there already; return its line in the manifest."""
     temporary = scratch / f"{part}.safetensors"
-    dense = _dense(tensors, part)
     try:
-        save_file(dense, temporary)
+        _save(tensors, part, temporary)
     except SafetensorError as error:
         code = re.search(r"os error (\d+)", str(error))
         raise OSError(int(code[1]), os.strerror(int(code[1]))) if code else OSError(str(error)) from error
@@ -298,8 +319,21 @@ def _write_part(place: Path, kind: str, part: str, tensors: Mapping[str, Tensor]
     return {"file": path.name, "bytes": size, "blake2b": digest}
 
 
-def _dense(tensors: Mapping[str, Tensor], part: str) -> dict[str, Tensor]:
+def _save(tensors: Mapping[str, Tensor] | Arrays, part: str, path: Path) -> None:
+    if tensors and all(isinstance(values, np.ndarray) for values in tensors.values()):
+        from safetensors import numpy
+
+        numpy.save_file({name: np.ascontiguousarray(values) for name, values in tensors.items()}, path)
+    else:
+        from safetensors import torch
+
+        torch.save_file(_dense(tensors, part), path)
+
+
+def _dense(tensors: Mapping[str, Any], part: str) -> dict[str, Tensor]:
     """Give tensors as safetensors writes them: dense, contiguous, in the computer's memory, none sharing another's."""
+    from torch import strided
+
     dense: dict[str, Tensor] = {}
     memory: set[int] = set()
     for name, tensor in tensors.items():
@@ -313,7 +347,19 @@ def _dense(tensors: Mapping[str, Tensor], part: str) -> dict[str, Tensor]:
     return dense
 
 
-def _read_part(path: Path, kind: str, file: dict[str, Any]) -> dict[str, Tensor]:
+def _tensors_in(path: Path) -> dict[str, Tensor]:
+    with safe_open(path, "pt") as stream:
+        return {name: stream.get_tensor(name).clone() for name in sorted(stream.keys())}
+
+
+def _arrays_in(path: Path) -> dict[str, npt.NDArray[Any]]:
+    with safe_open(path, "np") as stream:
+        return {name: stream.get_tensor(name) for name in sorted(stream.keys())}
+
+
+def _read_part(
+    path: Path, kind: str, file: dict[str, Any], open_part: Callable[[Path], dict[str, Value]]
+) -> dict[str, Value]:
     """Read one file into memory of its own, after its size and digest were checked."""
     where = str(path)
     with os_errors_as_input_errors(path, "read"):
@@ -326,8 +372,7 @@ def _read_part(path: Path, kind: str, file: dict[str, Any]) -> dict[str, Tensor]
         if _file_digest(path) != file["blake2b"]:
             raise InputError("the file is damaged: its checksum is wrong", cure=CURE, where=where)
         try:
-            with safe_open(path, "pt") as stream:
-                return {name: stream.get_tensor(name).clone() for name in sorted(stream.keys())}
+            return open_part(path)
         except (SafetensorError, ValueError, TypeError, LookupError, AttributeError, RuntimeError) as error:
             found = str(error)[:200]
             raise InputError("not tensors", expected="safetensors", found=found, cure=CURE, where=where) from error

@@ -1,4 +1,4 @@
-"""A graph as tensors and back, so that it can be kept beside what was learned from it."""
+"""A graph as plain arrays and back, so that it can be kept beside what was learned from it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch import Tensor
 
 from tadge.errors import InputError
 from tadge.graph.graph import CLOCKS, TOV_RULES, TemporalGraph
@@ -20,19 +18,19 @@ TYPE_DTYPE = np.dtype(np.int16)
 NODE_DTYPE, INT_DTYPE, DAY_DTYPE = np.dtype(np.int32), np.dtype(np.int64), np.dtype(np.float64)
 
 
-def graph_tensors(graph: TemporalGraph) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Give all that a graph holds: tensors that share its memory (not to be changed), and JSON.
+def graph_arrays(graph: TemporalGraph) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
+    """Give all that a graph holds: arrays that share its memory, and JSON.
 
     ToVs are among them, for those of a view cannot be found from its events.
 
     Returns:
-        Tensors by name: `src`, `dst`, `time`, `toe`, and `weight` and `type` where there are, (E,) each; `tov_start`,
+        Arrays by name: `src`, `dst`, `time`, `toe`, and `weight` and `type` where there are, (E,) each; `tov_start`,
         (N+1,); `tov_times`, (O,); `ids`, (N,), or for strings `id_bytes`, uint8 UTF-8 end to end, and `id_start`,
         (N+1,). And what is no array: clock, directed, tov_rule, num_sources, whether ids are "integers" or "strings",
         how its file was read, and the names of types where there are.
     """
     arrays = {name: getattr(graph, name) for name in ARRAYS if getattr(graph, name) is not None}
-    tensors = {name: _as_tensor(array) for name, array in (arrays | id_arrays(graph.ids)).items()}
+    arrays |= id_arrays(graph.ids)
     meta = {
         "clock": graph.clock,
         "directed": bool(graph.directed),
@@ -41,12 +39,12 @@ def graph_tensors(graph: TemporalGraph) -> tuple[dict[str, Tensor], dict[str, An
         "ids": "strings" if graph.ids.dtype == object else "integers",
         "reading": None if graph.reading is None else dict(graph.reading),
     }
-    return tensors, meta | ({} if graph.type is None else {"type_names": list(graph.type_names)})
+    return arrays, meta | ({} if graph.type is None else {"type_names": list(graph.type_names)})
 
 
-def graph_from(tensors: Mapping[str, Tensor], meta: Mapping[str, Any]) -> TemporalGraph:
-    """Build the graph that `graph_tensors` took apart; it shares the tensors' memory."""
-    arrays: dict[str, npt.NDArray[Any]] = {name: tensor.numpy() for name, tensor in tensors.items()}
+def graph_from(tensors: Mapping[str, Any], meta: Mapping[str, Any]) -> TemporalGraph:
+    """Build the graph that `graph_arrays` took apart, from arrays or tensors; it shares their memory."""
+    arrays: dict[str, npt.NDArray[Any]] = {name: np.asarray(tensor) for name, tensor in tensors.items()}
     try:
         ids = _ids_from(arrays, meta["ids"])
         graph = TemporalGraph(
@@ -72,18 +70,6 @@ def graph_from(tensors: Mapping[str, Tensor], meta: Mapping[str, Any]) -> Tempor
         raise InputError("an id is not UTF-8", found=str(error.object[:40]), where="graph") from None
     _check(graph)
     return graph
-
-
-class _WritableView:
-    """Present a read-only array as writable, so that torch.from_numpy does not warn. Do not write to it."""
-
-    def __init__(self, array: npt.NDArray[Any]) -> None:
-        self.array = array  # keeps the memory
-        self.__array_interface__ = array.__array_interface__ | {"data": (array.ctypes.data, False)}
-
-
-def _as_tensor(array: npt.NDArray[Any]) -> Tensor:
-    return torch.from_numpy(np.asarray(_WritableView(np.ascontiguousarray(array))))
 
 
 def id_arrays(ids: Ids) -> dict[str, npt.NDArray[Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -16,6 +15,7 @@ from tadge.arrays import Ints
 from tadge.config import Option, WalkConfig
 from tadge.errors import TooFewWalksError
 from tadge.graph import TemporalGraph
+from tadge.machine import num_cores
 from tadge.seeding import stream
 from tadge.walks import kernels
 from tadge.walks.index import WalkIndex, walk_index
@@ -69,7 +69,7 @@ class Job:
     def prepare(cls, graph: TemporalGraph, config: WalkConfig, seed: int, starts: Any, threads: int | None) -> Job:
         """Check the arguments of a call and build the index where there is none yet."""
         key = stream(seed, "walks")
-        count = _THREADS.check(threads) or _cores()
+        count = _THREADS.check(threads) or num_cores()
         index = walk_index(graph, config.reach, config.direction, config.centrality)
         places = None if starts is None else given_starts(graph, starts)
         available = graph.num_occurrences if places is None else places.size
@@ -102,10 +102,6 @@ class Job:
             f"{made:,} walks{asked}: all {self.available:,} starts are used up, "
             f"{made / max(self.available, 1):.1%} of them give {self.config.min_length} nodes or more"
         )
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @dataclass(eq=False)
