@@ -30,7 +30,7 @@ SUBJECTS = {
 }  # everything of section 5 that holds figures, by its name in the paper
 
 DATA, RULES, TADGE = "data", "free rules", "TADGE"
-PRINTED, SLOWER = "TADGE as printed", "TADGE as printed, lr 0.001"
+PRINTED, SLOWER = "TADGE as printed", "TADGE as printed, lr 0.0003"
 METHODS = ("DeepWalk", "CTDNE", "GraphSAGE", "GAT", "GAT-strc", "TADGE-tTran", PRINTED, SLOWER, TADGE)
 CONTROLS = ("random vectors", "degree + age")
 INITS = ("random", "deepwalk", "node2vec", "line")  # of Table 6 and Fig. 9

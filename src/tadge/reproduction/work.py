@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import torch
 
 from tadge.arrays import Ints
 from tadge.baselines.of_parts import OfWalks, PartMethod
@@ -25,7 +26,7 @@ from tadge.walks.lengths import uncut_length_distribution
 from tadge.walks.parts import Part, WalkParts, walk_parts
 from tadge.walks.split import without_events
 
-SLOWER_RATE = 1e-3  # the smallest change to the printed settings with which several blocks begin to learn
+SLOWER_RATE = 3e-4  # the smallest change to the printed settings with which several blocks learn what they are asked
 
 
 @dataclass
@@ -63,7 +64,7 @@ class Workshop:
         else:
             record = self._judged(cell)
         record |= {"seconds": time.perf_counter() - began, "cpu_seconds": time.process_time() - cpu}
-        return record | {"peak_memory_mb": peak_memory_mb()}
+        return record | {"peak_memory_mb": peak_memory_mb(), "threads": torch.get_num_threads()}
 
     def _about_data(self) -> Record:
         parts = self.parts(0)
