@@ -11,7 +11,7 @@ import tadge
 from small import forum, network, training, walking
 from tadge.baselines.classes import DegreeAge
 from tadge.baselines.ctdne import CTDNE
-from tadge.baselines.of_parts import DegreeAgeVectors, OfWalks, PartMethod, RandomVectors, StaticDeepWalk
+from tadge.baselines.of_parts import DegreeAgeVectors, NeighbourSums, OfWalks, PartMethod, RandomVectors, StaticDeepWalk
 from tadge.deepwalk.initialise import SkipGramPlan, initial_vectors
 from tadge.errors import NotFittedError
 from tadge.walks.parts import PART_NAMES, mean_rows, walk_parts
@@ -117,3 +117,20 @@ def test_who_was_not_fitted_says_so():
     for method in (CTDNE(), OfWalks("it", tadge.TADGE())):
         with pytest.raises(NotFittedError, match=f"{method.name} is not fitted; call fit with the parts"):
             method.nodes("test")
+
+
+def test_sums_of_neighbours_are_those_of_a_loop():
+    given = parts()
+    method = NeighbourSums(3, 5).fit(given)
+    vectors, part = RandomVectors(3, 5).fit(given), given["test"]
+    alone = vectors.nodes("test")
+    rows, walks = method.rows("test"), part.walks
+    for walk, length in enumerate(walks.lengths):
+        for step in range(walks.nodes.shape[1]):
+            if step >= length:
+                assert np.isnan(rows[walk, step]).all()
+                continue
+            near = walks.nodes[walk, max(step - 1, 0) : min(step + 2, length)]
+            np.testing.assert_allclose(rows[walk, step], alone[near].sum(axis=0), rtol=1e-5)
+    node = part.nodes[0]
+    np.testing.assert_allclose(method.nodes("test")[node], rows[walks.nodes == node].mean(axis=0), rtol=1e-4, atol=1e-6)

@@ -75,8 +75,9 @@ class NodeVectors:
             self.vectors_[part] = vectors
         return self.vectors_[part]
 
-    def rows(self, part: PartName) -> None:
+    def rows(self, part: PartName) -> Vectors | None:
         """Give nothing: a node has one vector, whatever walk it stands in."""
+        return None
 
     def toe(self, part: PartName) -> None:
         """Give nothing: ToE is not learned."""
@@ -121,6 +122,29 @@ class RandomVectors(NodeVectors):
 
     def _embed(self, part: Part, name: PartName) -> Vectors:
         return initial_vectors(part.graph.before(-np.inf), "random", self.dim, self.seed)
+
+
+class NeighbourSums(RandomVectors):
+    """Give every place of a walk the random vectors of its node and of both neighbours there, added up.
+
+    Nothing is learned: what is reached with it is reached by keeping the edges that a part shows.
+    """
+
+    name = "random vectors + neighbours"
+
+    def rows(self, part: PartName) -> Vectors:
+        """Give one vector per place of its walks, (W, L, D); NaN beyond a walk's length."""
+        parts = fitted_parts(self)
+        vectors = initial_vectors(parts.graph.before(-np.inf), "random", self.dim, self.seed)
+        nodes = parts[part].walks.nodes
+        own = np.where(nodes[..., None] >= 0, vectors[nodes], np.float32(0))
+        sums = own.copy()
+        sums[:, 1:] += own[:, :-1]
+        sums[:, :-1] += own[:, 1:]
+        return np.where(nodes[..., None] >= 0, sums, np.float32(np.nan))
+
+    def _embed(self, part: Part, name: PartName) -> Vectors:
+        return mean_rows(part, self.rows(name))
 
 
 class DegreeAgeVectors(NodeVectors):

@@ -6,7 +6,14 @@ from dataclasses import replace
 
 from tadge.baselines.ctdne import CTDNE
 from tadge.baselines.graphsage import GraphSAGE
-from tadge.baselines.of_parts import DegreeAgeVectors, OfWalks, PartMethod, RandomVectors, StaticDeepWalk
+from tadge.baselines.of_parts import (
+    DegreeAgeVectors,
+    NeighbourSums,
+    OfWalks,
+    PartMethod,
+    RandomVectors,
+    StaticDeepWalk,
+)
 from tadge.config import NetworkConfig, TrainConfig, WalkConfig
 from tadge.embedding.estimator import TADGE
 
@@ -43,6 +50,7 @@ def paper_methods(
         of_walks("TADGE-tTran", replace(network_config, structure=False)),
         of_walks("TADGE", replace(network_config, structure=True)),
         RandomVectors(seed, dim),
+        NeighbourSums(seed, dim),
         DegreeAgeVectors(seed),
     ]
     return {method.name: method for method in methods}

@@ -32,7 +32,7 @@ SUBJECTS = {
 DATA, RULES, TADGE = "data", "free rules", "TADGE"
 PRINTED, SLOWER = "TADGE as printed", "TADGE as printed, lr 0.0003"
 METHODS = ("DeepWalk", "CTDNE", "GraphSAGE", "GAT", "GAT-strc", "TADGE-tTran", PRINTED, SLOWER, TADGE)
-CONTROLS = ("random vectors", "degree + age")
+CONTROLS = ("random vectors", "random vectors + neighbours", "degree + age")
 INITS = ("random", "deepwalk", "node2vec", "line")  # of Table 6 and Fig. 9
 COMPARED = ("table3", "table4", "table5", "fig4")  # every method, every seed
 

@@ -33,7 +33,7 @@ QUICK_NAME, QUICK_EVENTS = "synthetic forum", 3_000
 DATA, SEEDS = "bitcoin-otc", 3
 ASKING = 2.0  # epochs that it takes to ask and to measure
 EPOCHS_WORTH = {
-    **{"data": 0.1, RULES: 0.1, "random vectors": 3.0, "degree + age": 2.0},
+    **{"data": 0.1, RULES: 0.1, "random vectors": 3.0, "random vectors + neighbours": 3.0, "degree + age": 2.0},
     **{"DeepWalk": 8.0, "CTDNE": 3.0, "GraphSAGE": 10.0},
 }  # runs that are no network on walks
 
