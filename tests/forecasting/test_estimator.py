@@ -304,7 +304,6 @@ def test_integer_ids_are_ids():
 
 
 QUESTIONS = {
-    "no such id": (lambda m: m.rank(4), "src: unknown node.*found 4.*did you mean"),
     "a string": (lambda m: m.rank("5"), "src: .*did you mean 5"),
     "no such number": (lambda m: m.rank(NodeNumbers(4)), "src: unknown node number.*from 0 to 3; found 4"),
     "lengths": (lambda m: m.score_links([1, 2], [3, 5, 1]), "src and dst differ in length"),
