@@ -96,8 +96,8 @@ def test_answers_come_without_torch(tmp_path):
 import sys, tadge
 model = tadge.Forecaster.load({str(tmp_path)!r})
 one, two = model.graph_.ids[:2].tolist()
-model.next(one), model.when(one, two), model.within(one, two, 1e-3), model.rank(one), model.overdue(), model.surprise()
-model.explain(one, two, 1e-3), model.score_links(one, two), model.predict_toe(one, two)
+model.next(one), model.when(one, two), model.within(one, two, 1.0), model.rank(one), model.overdue(), model.surprise()
+model.explain(one, two, 1.0), model.score_links(one, two), model.predict_toe(one, two)
 print(*({{"torch", "sklearn"}} & set(sys.modules)))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
