@@ -137,6 +137,23 @@ def test_a_folder_of_something_else_is_left_alone(done, tmp_path):
     (result.folder / "records" / "data-seed-0.json").read_text("utf-8")
 
 
+def test_without_running_the_page_has_what_there_is(done, tmp_path):
+    result, _ = done
+    kept = [cell for cell in result.records if cell.method in ("data", "DeepWalk")]
+    folder = RecordFolder(tmp_path / "out", tiny_material().about)
+    folder.begin()
+    for cell in kept:
+        folder.write(cell, result.records[cell])
+    again = reproduce(["all"], out=tmp_path / "out", quick=True, run=False, progress=False, say=lambda line: None)
+    assert list(again.records) == kept
+    assert set(SECTION.findall(again.report.read_text("utf-8"))) == {
+        "found",
+        "runs",
+        "fig4",
+        *(f"table{n}" for n in range(1, 7)),
+    }
+
+
 def test_force_runs_everything_again(tmp_path):
     quiet = {"quick": True, "progress": False, "say": lambda line: None}
     reproduce(["table1"], out=tmp_path / "out", **quiet)

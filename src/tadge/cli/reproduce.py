@@ -41,6 +41,9 @@ def reproduce(
         bool, typer.Option("--quick", help="Everything on a small synthetic graph, in a few minutes.")
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Run everything again, and replace the records.")] = False,
+    run: Annotated[
+        bool, typer.Option(help="Whether to run what has no record, or only to write tables and figures of what has.")
+    ] = True,
     check: Annotated[
         Path | None,
         typer.Option(help="Run one record of this folder again and compare; the quickest that learns, or --record."),
@@ -85,6 +88,7 @@ def reproduce(
             seeds=seeds,
             quick=quick,
             force=force,
+            run=run,
             device=device,
             progress=progress,
             say=say,

@@ -109,6 +109,7 @@ def reproduce(
     seeds: int = SEEDS,
     quick: bool = False,
     force: bool = False,
+    run: bool = True,
     device: str | None = None,
     progress: bool | None = None,
     say: Callable[[str], None] | None = None,
@@ -122,6 +123,7 @@ def reproduce(
         seeds: how many, of the methods that are compared.
         quick: a short form on a small synthetic graph, which shows that everything runs.
         force: run everything again, and replace the records that are there.
+        run: run what has no record; False: write tables, figures and the page from the records that there are.
         device: where to train.
         progress: whether to show bars; by default where people can see them.
         say: is told every finished run; by default they are lines above the bars.
@@ -136,7 +138,10 @@ def reproduce(
     with one_writer(folder.place), Bars(progress) as bars:
         folder.begin(force=force)
         workshop = Workshop(material.graph, material.labels, material.size, device, progress)
-        records = _run_all(all_cells(wanted, material.size, count), folder, workshop, say or bars.say)
+        cells = all_cells(wanted, material.size, count)
+        if not run:
+            cells = [cell for cell in cells if folder.read(cell) is not None]
+        records = _run_all(cells, folder, workshop, say or bars.say)
         found = Found(records, material.size, count, material.name, material.paper_name)
         grids = _write_all(folder.place, found, material.about, wanted)
     return Reproduction(folder.place, folder.place / REPORT, grids, records, time.perf_counter() - began)
