@@ -258,7 +258,7 @@ def test_horizons_beyond_trust_are_refused_in_one_sentence():
     _, _, model = fitted()
     for days in (0, -1.0, 1e6, np.nan, [1.0, 1e6]):
         with pytest.raises(
-            InputError, match=r"days: a horizon that cannot be trusted; expected from .* days, a millionth of the "
+            InputError, match=r"days: a horizon that cannot be trusted; expected from .* days, a billionth of the "
         ):
             model.within(3, 5, days)
     with pytest.raises(InputError, match="not a horizon"):

@@ -17,7 +17,7 @@ from tadge.features.columns import LINK_COLUMNS, columns_left_out
 from tadge.features.tables import Scales, tables_of
 from tadge.forecasting.ask_curves import UNKNOWN, act_curves, pair_curves
 from tadge.forecasting.curve_models import CurveModels
-from tadge.forecasting.curves import FINEST, TRUSTED, Curves
+from tadge.forecasting.curves import TRUSTED, Curves
 from tadge.forecasting.events import events_asked
 from tadge.forecasting.overdue import open_pairs, overdue_pairs
 from tadge.forecasting.surprise import HOUR, events_before, lately, surprise_of
@@ -31,6 +31,7 @@ from tadge.units import Moment, date_text, dates_of_days
 
 INTERVALS = {"low_80": 0.1, "high_80": 0.9, "low_95": 0.025, "high_95": 0.975}
 STALE = 0.25  # of the span that was learned from: questions so much later are answered with a warning
+SHORTEST = 1e-9  # of that span: probabilities within less are lost in rounding
 BEYOND = "beyond what could be checked on the latest events"
 SHOWN_IDS = 20  # of those that are not known
 
@@ -323,10 +324,10 @@ class TimedAnswers(PairEstimator):
         except (TypeError, ValueError):
             raise InputError("not a horizon", expected="numbers of days", found=repr(days)[:80], where="days") from None
         longest = self.horizon_
-        shortest = FINEST / TRUSTED * longest
+        shortest = SHORTEST / TRUSTED * longest
         wrong = ~((horizons >= shortest) & (horizons <= longest))
         if horizons.ndim != 1 or wrong.any():
-            expected = f"from {shortest:,.2g} days, a millionth of the history that was learned from, to half of it"
+            expected = f"from {shortest:,.2g} days, a billionth of the history that was learned from, to half of it"
             expected += f", {longest:,.4g} days"
             found = f"{horizons.ndim} dimensions" if horizons.ndim != 1 else f"{horizons[np.argmax(wrong)]:,.6g}"
             raise InputError("a horizon that cannot be trusted", expected=expected, found=found, where="days")
