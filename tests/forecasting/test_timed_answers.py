@@ -273,11 +273,13 @@ def test_horizons_beyond_trust_are_refused_in_one_sentence():
         Forecaster().within(1, 2, 1.0)
 
 
-def test_a_horizon_finer_than_any_bin_is_refused():
-    """Its order would be that of rounding."""
+def test_horizons_are_ordered_alike_down_to_where_rounding_begins_and_refused_below():
     _, _, model = fitted()
-    shortest = 2e-6 * model.horizon_
-    assert 0 < model.within(3, 5, 1.01 * shortest) < model.within(3, 5, 2.0)
+    shortest = 2e-9 * model.horizon_
+    targets = [node for node in range(12) if node != 3]
+    finest, fine = (model.within([3] * len(targets), targets, days) for days in (1.01 * shortest, 1000 * shortest))
+    assert 0 < finest.min() < finest.max() < model.within(3, 5, 2.0)
+    np.testing.assert_allclose(finest / finest.max(), fine / fine.max(), rtol=1e-3)
     for ask in (lambda: model.within(3, 5, 1e-12), lambda: model.next(3, days=0.99 * shortest)):
         with pytest.raises(InputError, match="days: a horizon that cannot be trusted; expected from"):
             ask()
