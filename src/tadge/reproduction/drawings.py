@@ -14,8 +14,8 @@ from tadge.evaluation.tasks import EPSILONS
 from tadge.reproduction.cells import METHODS, RULES, TADGE, Cell, changed
 from tadge.reproduction.tables import INITS, Found
 
-COLOURS = ("#2c5fb3", "#c65a1e", "#2f8a6b", "#8a4fa3", "#b02a2a", "#6b7280", "#b8860b", "#1b2330")
-MARKERS = "osD^vPX*"
+COLOURS = ("#9aa3b0", "#c65a1e", "#2f8a6b", "#8a4fa3", "#b02a2a", "#6b7280", "#b8860b", "#1b2330", "#3fa7c4", "#2c5fb3")
+MARKERS = "osD^vPX*<>"
 PANEL = (4.6, 3.4)  # inches of one panel
 STYLE: dict[Any, Any] = {
     "font.size": 9,
@@ -91,11 +91,13 @@ def _lines(
 
     def draw(axes: Any) -> None:
         for place, (name, (x, y)) in enumerate(present.items()):
-            colour, marker = COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)] if marks else None
+            colour, marker = COLOURS[-1 - place % len(COLOURS)], MARKERS[place % len(MARKERS)] if marks else None
             axes.plot(x, y, marker=marker, markersize=4, linewidth=1.3, color=colour, label=name)
         axes.set(title=title, xlabel=x_title, ylabel=y_title)
         if len(ticks):
             axes.set_xticks(ticks)
+        elif x_title == "epoch":
+            axes.xaxis.get_major_locator().set_params(integer=True)
         if len(present) > 1 and legend:
             beside = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)} if len(present) > MANY else {}
             axes.legend(fontsize=8, framealpha=0.7, **beside)
@@ -185,15 +187,14 @@ def _fig7(found: Found) -> list[Draw | None]:
 
     losses = {"joint": "loss", "self (Eq. 32)": "self_loss", "interval (Eq. 33)": "interval_loss"}
     losses |= {"edges (Eq. 35)": "edge_loss", "ToE (Eq. 36)": "toe_loss"}
-    scores = {"edges, Micro": "edge_f1", "self, Micro": "self_f1"}
-    scores |= {
-        name: key
-        for name, key in (("edges, Macro", "edge_macro_f1"), ("self, Macro", "self_macro_f1"))
-        if history and key in history[-1]
-    }
+    scores = curves({"edges, Micro": "edge_f1", "self, Micro": "self_f1"})
+    held = [entry["held_out"] for entry in history if "held_out" in entry]
+    if held and len(held) == len(history):
+        for name, key in (("edges", "edge_macro_f1"), ("self", "self_macro_f1")):
+            scores[f"{name}, Macro, held-out walks"] = epochs, [entry[key] for entry in held]
     return [
         _lines("training loss", "epoch", "loss", curves(losses), marks=False),
-        _lines("training F1", "epoch", "F1", curves(scores), marks=False),
+        _lines("training F1", "epoch", "F1", scores, marks=False),
         _lines(
             "training RMSE",
             "epoch",
@@ -248,8 +249,8 @@ def _timed(title: str, x_title: str, cells: Sequence[tuple[float, Cell]], found:
 
     def draw(axes: Any) -> None:
         low, high = ([pick(seconds) for _, seconds in there] for pick in (min, max))
-        axes.fill_between(places, low, high, color=COLOURS[0], alpha=0.18, linewidth=0)
-        axes.plot(places, [mean(seconds) for _, seconds in there], marker="o", markersize=4, color=COLOURS[0])
+        axes.fill_between(places, low, high, color=COLOURS[-1], alpha=0.18, linewidth=0)
+        axes.plot(places, [mean(seconds) for _, seconds in there], marker="o", markersize=4, color=COLOURS[-1])
         axes.set(title=title, xlabel=x_title, ylabel="seconds", ylim=(0, 1.15 * max(high)))
         axes.set_xticks(places)
 

@@ -224,6 +224,9 @@ def _compared(found: Found, subject: str, columns: Sequence[_Column]) -> tuple[l
                 for ours, top in zip(values[name], best, strict=True)
             ]
             rows[name].append(SEPARATOR.join(texts) if any(values[name]) else DASH)
+    for name in measured:
+        runs = sum(Cell(name, seed) in found.records for seed in range(found.seeds))
+        rows[name][0] += f" ({runs} of {found.seeds} seeds)" if runs < found.seeds else ""
     return headings, [rows[name] for name in names if name in measured]
 
 
