@@ -120,10 +120,11 @@ class RecordFolder:
             raise InputError("a record of another run", expected=str(cell), where=str(place), cure="remove the file")
         return record
 
-    def write(self, cell: Cell, record: Record) -> None:
-        """Write the record of a cell; what says nothing about the run itself comes last."""
+    def write(self, cell: Cell, record: Record) -> Record:
+        """Write the record of a cell, and give it as it is written, with what was run and by which code."""
         named = {"cell": cell.to_dict(), **record, "version": __version__, "code": code_mark()}
         _write(self.place / RECORDS / f"{cell.name}.json", named)
+        return named
 
 
 def read_about(place: Path) -> dict[str, Any]:
@@ -132,6 +133,12 @@ def read_about(place: Path) -> dict[str, Any]:
     if found.pop("format", None) != FORMAT:
         raise InputError("not a folder of tadge reproduce", found=str(place), where="out")
     return found
+
+
+def records_in(place: Path) -> dict[Cell, Record]:
+    """Read all records of a folder, in the order of their names."""
+    records = (_read(path) for path in sorted((place / RECORDS).glob("*.json")))
+    return {Cell.from_dict(record["cell"]): record for record in records}
 
 
 def differences(one: Any, other: Any, where: str = "") -> list[str]:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from tadge.datasets.registry import find, is_known
-from tadge.reproduction.cells import SUBJECTS, Cell
+from tadge.reproduction.cells import SUBJECTS
 from tadge.reproduction.drawings import CAPTIONS
 from tadge.reproduction.findings import findings
 from tadge.reproduction.page import READINGS
-from tadge.reproduction.records import ABOUT, RECORDS, read_about
+from tadge.reproduction.records import ABOUT, read_about, records_in
 from tadge.reproduction.run import FIGURES, markdown
 from tadge.reproduction.sizes import Size
 from tadge.reproduction.tables import TABLES, Found, tables_of
@@ -32,10 +31,7 @@ def results_page(folder: Path) -> str:
 def found_in(folder: Path) -> Found:
     """Read all records of a folder that `reproduce` made."""
     about = read_about(folder)
-    records = {}
-    for place in sorted((folder / RECORDS).glob("*.json")):
-        record = json.loads(place.read_text(encoding="utf-8"))
-        records[Cell.from_dict(record["cell"])] = record
+    records = records_in(folder)
     seeds = 1 + max((cell.seed for cell in records), default=0)
     paper_name = find(about["data"]).paper_name if is_known(about["data"]) else None
     return Found(records, Size.from_dict(about["size"]), seeds, about["data"], paper_name)

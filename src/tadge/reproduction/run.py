@@ -16,10 +16,10 @@ from tadge.datasets.node_labels import known_labels
 from tadge.errors import InputError
 from tadge.graph import TemporalGraph
 from tadge.progress import Bars
-from tadge.reproduction.cells import RULES, SUBJECTS, Cell, all_cells
+from tadge.reproduction.cells import DATA, RULES, SUBJECTS, Cell, all_cells
 from tadge.reproduction.drawings import PANELS, drawn, need_matplotlib
 from tadge.reproduction.page import write_page
-from tadge.reproduction.records import RECORDS, About, Record, RecordFolder, differences, read_about
+from tadge.reproduction.records import About, Record, RecordFolder, differences, read_about, records_in
 from tadge.reproduction.sizes import QUICK, Size, size_for
 from tadge.reproduction.tables import TABLES, Found, Grid, tables_of
 from tadge.reproduction.work import Workshop
@@ -30,10 +30,10 @@ from tadge.units import duration_text
 
 REPORT, TABLES_FILE, FIGURES = "report.html", "tables.md", "figures"
 QUICK_NAME, QUICK_EVENTS = "synthetic forum", 3_000
-DATA, SEEDS = "bitcoin-otc", 3
+DEFAULT_DATA, SEEDS = "bitcoin-otc", 3
 ASKING = 2.0  # epochs that it takes to ask and to measure
 EPOCHS_WORTH = {
-    **{"data": 0.1, RULES: 0.1, "random vectors": 3.0, "random vectors + neighbours": 3.0, "degree + age": 2.0},
+    **{DATA: 0.1, RULES: 0.1, "random vectors": 3.0, "random vectors + neighbours": 3.0, "degree + age": 2.0},
     **{"DeepWalk": 8.0, "CTDNE": 3.0, "GraphSAGE": 10.0},
 }  # runs that are no network on walks
 
@@ -103,7 +103,7 @@ def material_of(data: str, *, quick: bool = False) -> Material:
 
 def reproduce(
     subjects: Sequence[str] = ("all",),
-    data: str = DATA,
+    data: str = DEFAULT_DATA,
     out: str | PathLike[str] = "reproduction",
     *,
     seeds: int = SEEDS,
@@ -173,8 +173,7 @@ def _run_all(
     planned, spent, weight = sum(_weight(cell, workshop.size) for cell in left), 0.0, 0.0
     for number, cell in enumerate(left, 1):
         record = workshop.run(cell)
-        folder.write(cell, record)
-        records[cell] = folder.read(cell) or record
+        records[cell] = folder.write(cell, record)
         spent += record["seconds"]
         weight += _weight(cell, workshop.size)
         remaining = spent / weight * (planned - weight)
@@ -251,12 +250,12 @@ def check_records(
 
 
 def _chosen(place: Path, name: str | None) -> Cell:
-    import json
-
-    names = sorted(path.stem for path in (place / RECORDS).glob("*.json"))
-    if not names or (name is not None and name not in names):
-        expected = f"one of {', '.join(names)}" if names else "a folder with records"
+    """Find the cell of a record by its name; without one, the quickest of those that learn."""
+    records = records_in(place)
+    named = {cell: record for cell, record in records.items() if name in (None, cell.name)}
+    if not named:
+        names = ", ".join(cell.name for cell in records)
+        expected = f"one of {names}" if names else "a folder with records"
         raise InputError("no such record", expected=expected, found=name or "none", where=str(place))
-    records = [json.loads((place / RECORDS / f"{one}.json").read_text("utf-8")) for one in names if name in (None, one)]
-    learned = [record for record in records if record.get("history")] or records
-    return Cell.from_dict(min(learned, key=lambda record: record["seconds"])["cell"])
+    learned = [cell for cell, record in named.items() if record.get("history")] or list(named)
+    return min(learned, key=lambda cell: named[cell]["seconds"])
