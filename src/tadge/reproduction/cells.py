@@ -82,6 +82,14 @@ def changed(size: Size, *, seed: int = 0, epochs: int | None = None, **changes: 
     return Cell(TADGE, seed, tuple(sorted(changes.items())), size.study_epochs if epochs is None else epochs)
 
 
+def as_printed(size: Size) -> list[Cell]:
+    """Name the runs that follow the printed settings, and those with the rate that learns, over the paper's steps."""
+    return [
+        Cell(name, 0, epochs=None if size.printed_epochs == size.epochs else size.printed_epochs)
+        for name in (PRINTED, SLOWER)
+    ]
+
+
 def cells_of(subject: str, size: Size, seeds: int) -> list[Cell]:
     """List the runs that a table or figure is made from, the quickest first."""
     if subject not in SUBJECTS:
@@ -95,14 +103,15 @@ def cells_of(subject: str, size: Size, seeds: int) -> list[Cell]:
     by_inits = [changed(size, init=init) for init in INITS]
     timed = [changed(size, fraction=fraction, epochs=size.timed_epochs) for fraction in size.fractions_tried]
     shapes = [changed(size, blocks=blocks, heads=heads) for blocks in size.blocks_tried for heads in size.heads_tried]
-    studies = {"fig5": shapes, "fig6": by_dims, "fig7": [Cell(TADGE, 0), *by_dims], "fig8": timed, "fig9": by_inits}
+    converging = [Cell(TADGE, 0), *by_dims, *as_printed(size)]
+    studies = {"fig5": shapes, "fig6": by_dims, "fig7": converging, "fig8": timed, "fig9": by_inits}
     return {"table1": [Cell(DATA)], "table2": [Cell(DATA)], "table6": by_inits, **studies}[subject]
 
 
 def all_cells(subjects: Iterable[str], size: Size, seeds: int) -> list[Cell]:
     """List the runs of several tables and figures, each once; every method with the first seed before the second."""
     found = {cell: None for subject in subjects for cell in cells_of(subject, size, seeds)}
-    return sorted(found, key=lambda cell: (bool(cell.changes), cell.seed))
+    return sorted(found, key=lambda cell: (bool(cell.changes or cell.epochs), cell.seed))
 
 
 def same_cell(one: Mapping[str, Any], other: Cell) -> bool:

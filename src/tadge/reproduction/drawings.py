@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Callable, Sequence
 from statistics import mean
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 
 from tadge.errors import MissingExtraError
 from tadge.evaluation.tasks import EPSILONS
-from tadge.reproduction.cells import METHODS, RULES, TADGE, Cell, changed
+from tadge.reproduction.cells import METHODS, RULES, SLOWER, TADGE, Cell, as_printed, changed
 from tadge.reproduction.tables import INITS, Found
 
 COLOURS = ("#9aa3b0", "#c65a1e", "#2f8a6b", "#8a4fa3", "#b02a2a", "#6b7280", "#b8860b", "#1b2330", "#3fa7c4", "#2c5fb3")
@@ -25,6 +26,7 @@ STYLE: dict[Any, Any] = {
     "grid.alpha": 0.3,
 }
 MANY = 5  # lines whose legend stands beside the panel
+MANY_PANELS = 4  # from here on they stand in two rows
 FORMATS = ("svg", "png")
 
 CAPTIONS = {
@@ -56,7 +58,7 @@ def drawn(subject: str, found: Found) -> dict[str, bytes] | None:
         panels = [panel for panel in PANELS[subject](found) if panel is not None]
         if not panels:
             return None
-        across = 2 if len(panels) == 4 else len(panels)
+        across = len(panels) if len(panels) < MANY_PANELS else -(-len(panels) // 2)
         down = -(-len(panels) // across)
         figure = Figure(figsize=(PANEL[0] * across, PANEL[1] * down), layout="constrained")
         for place, draw in enumerate(panels):
@@ -208,7 +210,27 @@ def _fig7(found: Found) -> list[Draw | None]:
             [(dim, changed(found.size, dim=dim)) for dim in found.size.dims_tried],
             found,
         ),
+        _lines("as printed: loss", "step", "joint loss (Eq. 37)", _by_steps(found, "loss"), marks=False),
+        _lines("as printed: ToE in training", "step", "RMSE (squashed)", _by_steps(found, "toe_rmse"), marks=False),
     ]
+
+
+def _by_steps(found: Found, key: str) -> Series:
+    """Follow the settings as printed over the paper's number of steps."""
+    series: Series = {}
+    for cell in as_printed(found.size):
+        history = _history(found, cell)
+        if history:
+            steps = steps_per_epoch(found, cell)
+            label = "lr 0.0003" if cell.method == SLOWER else "lr 0.005, as printed"
+            series[label] = [steps * entry["epoch"] for entry in history], [entry[key] for entry in history]
+    return series
+
+
+def steps_per_epoch(found: Found, cell: Cell) -> int:
+    """Count the batches of walks that a run learned from in an epoch."""
+    first = _history(found, cell)[0]  # walks stand in windows that overlap, so that some are in two batches
+    return math.ceil(round(first["walks_per_second"] * first["seconds"]) / found.size.batch)
 
 
 def seconds_per_epoch(found: Found, cell: Cell) -> list[float]:

@@ -7,8 +7,8 @@ from statistics import mean
 from typing import Any
 
 from tadge.reproduction import printed
-from tadge.reproduction.cells import CONTROLS, METHODS, RULES, TADGE
-from tadge.reproduction.drawings import scaling_exponent
+from tadge.reproduction.cells import CONTROLS, METHODS, RULES, TADGE, Cell, as_printed
+from tadge.reproduction.drawings import scaling_exponent, steps_per_epoch
 from tadge.reproduction.tables import Found
 
 CLOSE = 0.02  # a figure this near to the printed one agrees with it
@@ -25,11 +25,28 @@ def findings(found: Found) -> list[str]:
         *_task(found, "classes as printed, Macro-F1", ("classes as printed", "macro-f1"), printed.CLASSES, 1),
         *_task(found, "classes of other nodes, Macro-F1", ("classes of other nodes", "macro-f1"), {}, None),
     ]
+    lines += [line for cell in as_printed(found.size) if (line := _followed(found, cell))]
     exponent = scaling_exponent(found)
     if exponent is not None:
         word = "linear" if exponent <= LINEAR else "more than linear"
         lines.append(f"Seconds per epoch grow with the number of walks to the power {exponent:.2f}: {word}.")
     return lines
+
+
+def _followed(found: Found, cell: Cell) -> str:
+    """Say what a run over the paper's number of steps came to; nothing where it has not been made."""
+    record = found.records.get(cell)
+    if record is None or not record.get("history"):
+        return ""
+    steps = steps_per_epoch(found, cell) * len(record["history"])
+    figures = (
+        found.figure(cell, "toe", "rmse"),
+        *(found.figure(cell, "edges among rows", f"{kind}-f1") for kind in ("micro", "macro")),
+    )
+    return (
+        f"{cell.method}, {steps:,} steps, seed {cell.seed}: ToE {figures[0]:.3f}, static edges among rows "
+        f"{figures[1]:.3f} / {figures[2]:.3f} (Micro / Macro-F1)."
+    )
 
 
 def _task(

@@ -20,6 +20,7 @@ class Size:
         walks: how to walk (Table 2).
         heads: attention heads; `blocks` of encoder and decoder, `dim` of vectors, `batch` of walks alike.
         epochs: of the methods that are compared.
+        printed_epochs: of the settings as printed, once, until they have taken about 5,000 steps.
         study_epochs: of the studies of sensitivity and initial vectors.
         timed_epochs: of runs that are only timed.
         blocks_tried: of Fig. 5; `heads_tried` alike, `dims_tried` of Fig. 6, `fractions_tried` of Fig. 8.
@@ -31,6 +32,7 @@ class Size:
     dim: int = 128
     batch: int = 200
     epochs: int = 20
+    printed_epochs: int = 148
     study_epochs: int = 5
     timed_epochs: int = 3
     blocks_tried: tuple[int, ...] = (2, 4, 6, 8)
@@ -48,11 +50,22 @@ class Size:
 
 
 TRANSACTION = Size()
-HYPERLINK = Size(WalkConfig(num_walks=200_000), heads=8, blocks=6, batch=500, epochs=20, study_epochs=2, timed_epochs=1)
+HYPERLINK = Size(
+    WalkConfig(num_walks=200_000),
+    heads=8,
+    blocks=6,
+    batch=500,
+    epochs=20,
+    printed_epochs=20,
+    study_epochs=2,
+    timed_epochs=1,
+)
 DISCUSSION = replace(
     HYPERLINK, walks=WalkConfig(num_walks=300_000, max_length=10), batch=300, epochs=20, study_epochs=2
 )
-OVERNIGHT = Size(WalkConfig(num_walks=60_000, max_length=10), batch=300, epochs=15, study_epochs=3, timed_epochs=1)
+OVERNIGHT = Size(
+    WalkConfig(num_walks=60_000, max_length=10), batch=300, epochs=15, printed_epochs=35, study_epochs=3, timed_epochs=1
+)
 QUICK = Size(
     WalkConfig(num_walks=600),
     heads=2,
@@ -60,6 +73,7 @@ QUICK = Size(
     dim=32,
     batch=100,
     epochs=6,
+    printed_epochs=12,
     study_epochs=2,
     timed_epochs=2,
     blocks_tried=(1, 2),
