@@ -16,7 +16,7 @@ from futures import all_kinds, other_futures, random_ends, with_events
 from small import forum
 from tadge.errors import ConfigError
 from tadge.features import link_columns as kernels
-from tadge.features.columns import LINK_COLUMNS, TOE_COLUMNS, columns_left_out
+from tadge.features.columns import LINK_COLUMNS, PAIR_COLUMNS, TOE_COLUMNS, columns_left_out
 from tadge.features.link_columns import LINK_WIDTH, NODE_WIDTH, link_columns
 from tadge.features.tables import Scales, tables_of
 from tadge.graph import TemporalGraph
@@ -34,6 +34,10 @@ def rows_of(graph):
         if not graph.directed and u != v:
             rows.append((v, u, t, None if math.isnan(reverse) else 2 * math.atan(reverse) / math.pi))
     return rows
+
+
+def distinct(values):
+    return list(dict.fromkeys(values))
 
 
 class Plain:
@@ -121,7 +125,30 @@ class Plain:
             "src in the links to dst": place(u, v_links),
             "others in common with the acts of src": common[0],
             "others in common with the links to src": common[1],
+            **self.chosen_together(u, v),
         }
+
+    def chosen_together(self, u, v):
+        """How many sources chose v and a latest target of u: a first link counts, with the 8 targets before it."""
+        pairs = []
+        for source in {row[0] for row in self.rows}:
+            targets = [row[0] for row in self.role(source, True)]
+            for k, target in enumerate(targets):
+                if target not in targets[:k]:
+                    pairs += [{target, other} for other in distinct(reversed(targets[:k]))[:8]]
+        sums = {"": 0.0, " beside popularity": 0.0, " likeliest": 0.0, " beyond chance": 0.0}
+        latest = distinct([row[0] for row in reversed(self.role(u, True))][:32])[:16]
+        to_v = len(self.role(v, False))
+        for k, target in enumerate(latest):
+            both, to_it = pairs.count({target, v}) if target != v else 0, len(self.role(target, False))
+            sums[""] += both / (1 + k)
+            sums[" beside popularity"] += both / math.sqrt((to_it + 3) * (to_v + 3))
+            sums[" likeliest"] = max(sums[" likeliest"], both / (to_it + 5))
+            sums[" beyond chance"] += math.log(1 + both * len(self.times) / (8 * (to_it + 1) * (to_v + 1)))
+        compared = max(sum(target != v for target in latest), 1)
+        found = {name: math.log(1 + factor * sums[name]) for name, factor in zip(sums, (1, 30, 100), strict=False)}
+        found[" beyond chance"] = sums[" beyond chance"] / compared
+        return {f"chosen together{name}": value for name, value in found.items()}
 
     def three_steps(self, u, v):
         """Ways u -> shared <- like -> v: how much they weigh, and how long the latest of them have taken."""
@@ -206,13 +233,14 @@ def test_three_steps_lead_to_hundreds_of_targets():
         found = link_columns(tables_of(graph, SCALES), np.full(targets.size, u), targets, np.full(targets.size, now))
         expected = [(math.log(1 + 10 * weight.get(v, 0)), latest.get(v)) for v in targets.tolist()]
         expected = [(one, math.log(1 + (now - two) / SCALES.log_unit_days) if two else 20.0) for one, two in expected]
-        np.testing.assert_allclose(found[:, -2:], expected, rtol=1e-6)
+        common = [place for place, name in enumerate(LINK_COLUMNS) if name.startswith("others in common")]
+        np.testing.assert_allclose(found[:, common], expected, rtol=1e-6)
         seen += len(weight)
     assert seen > 600
 
 
 def test_columns_have_names_of_their_own():
-    assert len(set(LINK_COLUMNS)) == LINK_WIDTH == 2 * NODE_WIDTH + 15
+    assert len(set(LINK_COLUMNS)) == LINK_WIDTH == 2 * NODE_WIDTH + len(PAIR_COLUMNS)
 
 
 def test_columns_are_left_out_by_name():

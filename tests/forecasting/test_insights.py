@@ -133,6 +133,19 @@ def test_reasons_are_true():
         assert reasons("ann", "zoe")["links to dst"] == "zoe was never seen"
 
 
+def test_what_others_chose_together_is_a_reason_where_src_has_not_chosen_it():
+    src, dst = ["pat", "kim", "kim", "pat", "tom"], ["sue", "sue", "tom", "joe", "ned"]
+    graph = TemporalGraph.from_arrays(src, dst, [1.0, 2.0, 3.0, 4.0, 5.0], unit="days")
+    model = Forecaster(ForecastConfig(steps=2, trees=2)).fit(graph, progress=False)
+
+    def reason(dst):
+        return model.explain("pat", dst, 1.0).set_index("cause")["reason"]["others in common"]
+
+    assert reason("tom") == "others linked to tom and those whom pat lately linked to"
+    assert reason("ned") == "pat and ned have lately had no links with the same others"
+    assert reason("joe") == "pat and joe have lately had no links with the same others"
+
+
 def test_reasons_in_undirected_and_bipartite_graphs():
     graph = history()
     columns = graph.ids[graph.src], graph.ids[graph.dst], graph.time

@@ -122,9 +122,9 @@ class VectorAnswers(PairEstimator):
         return (projected[:, :-1] + projected[:, 1:]).astype(np.float64)  # type: ignore[no-any-return]
 
     def _score(self, graph: TemporalGraph, src: Ints, dst: Ints, at: Days) -> Vectors:
-        """Multiply the vectors of both ends (Eq. 35)."""
+        """Multiply the vectors of both ends' latest occurrences (Eq. 35): older ones tell less of who is next."""
         self._warn_unfinished()
-        return self._view(graph).inner_products(src, dst, at, LATEST.default)
+        return self._view(graph).inner_products(src, dst, at, 1)
 
     def _predict(self, graph: TemporalGraph, src: Ints, dst: Ints, at: Days, statistic: Statistic) -> Days:
         """Predict by a linear form of both vectors (Eq. 36): the mean, whichever statistic is asked for."""

@@ -26,11 +26,13 @@ NODE_COLUMNS = (
     *(f"links to it lately ({scale})" for scale in range(NUM_SCALES)),
     *(f"acts lately ({scale})" for scale in range(NUM_SCALES)),
 )
-PAIR_COLUMNS = (  # the last two count common neighbours; in bipartite graphs, three-step paths
+PAIR_COLUMNS = (  # others in common: common neighbours; in bipartite graphs, three-step paths
     *("since src to dst", "since dst to src", "unanswered", "src to dst", "dst to src", "dst last acted on src"),
     *("src last acted on dst", "dst last linked to by src", "src last linked to by dst"),
     *("dst in the acts of src", "dst in the links to src", "src in the acts of dst", "src in the links to dst"),
     *("others in common with the acts of src", "others in common with the links to src"),
+    *("chosen together", "chosen together beside popularity", "chosen together likeliest"),
+    "chosen together beyond chance",
 )
 TIMING_COLUMNS = (
     *("weight of dst's last act", "weight of the last dst to src", "weight of the last src to dst"),

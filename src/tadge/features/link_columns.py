@@ -14,6 +14,7 @@ import numba
 import numpy as np
 
 from tadge.arrays import Days, Ints, Nodes, Vectors
+from tadge.features.choices import fill_choices
 from tadge.features.columns import (
     INCOMING,
     LINK_COLUMNS,
@@ -308,6 +309,10 @@ def fill_links(tables: Tables, src: Ints, dst: Ints, at: Days, rows: Vectors) ->
         fill_common(tables, tables.outgoing, sources, sources.out_end, targets, pair, column)
         column = PAIR.others_in_common_with_the_links_to_src
         fill_common(tables, tables.incoming, sources, sources.in_end, targets, pair, column)
+    outgoing, incoming = tables.outgoing, tables.incoming
+    questions = src, dst, at, sources.out_end, targets.in_end
+    lists = (outgoing.start, outgoing.other), (incoming.start, incoming.time)
+    fill_choices(tables.chosen, lists[0], lists[1], questions, events[run], tables.directions, pair)
     of_src, of_dst = node_columns(tables, asked, events), node_columns(tables, targets, events[run])
     for q in range(src.size):
         rows[q, :NODE_WIDTH], rows[q, NODE_WIDTH : 2 * NODE_WIDTH] = of_src[run[q]], of_dst[q]

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tadge.arrays import Days, Ints, Nodes
+from tadge.features.choices import ChosenTogether, chosen_together
 from tadge.features.columns import NUM_SCALES
 from tadge.graph.cache import per_graph
 from tadge.graph.chains import last_joined
@@ -95,6 +96,7 @@ class Tables(NamedTuple):
         outgoing: what nodes did.
         incoming: what was done to them.
         pairs: what pairs did.
+        chosen: which targets the same sources chose.
         weight: (R,) of readings; empty where events have none.
         marks: (R,) of readings: the kind of edge it was when its target joined, and REPEATED, NEGATIVE.
         toe: (R,) of readings, squashed; NaN without one.
@@ -110,6 +112,7 @@ class Tables(NamedTuple):
     outgoing: RoleTables
     incoming: RoleTables
     pairs: PairLists
+    chosen: ChosenTogether
     weight: Days
     marks: Marks
     toe: Days
@@ -130,7 +133,7 @@ def make_tables(graph: TemporalGraph, scales: Scales) -> Tables:
         RoleTables(*lists, *sum_along(lists, marks, toe, decay_days)) for lists in (past.outgoing, past.incoming)
     )
     times = scales.log_unit_days, decay_days, scales.factor, graph.time, past.first
-    lists = outgoing, incoming, past.pairs
+    lists = outgoing, incoming, past.pairs, chosen_together(graph)
     return Tables(graph.bipartite, past.directions, *times, *lists, weight, marks, toe)
 
 

@@ -25,7 +25,7 @@ from tadge.seeding import stream
 TYPICAL_MOMENTS = 32  # of the past at which sources are asked about
 TYPICAL_TARGETS = 2  # of those met lately, and of others, at each of them
 ACTING = tuple(name for name in NODE_COLUMNS if "it acted" in name or "acts" in name or name == "age")
-IN_COMMON = tuple(name for name in LINK_COLUMNS if name.startswith("others in common"))
+IN_COMMON = tuple(name for name in LINK_COLUMNS if name.startswith(("others in common", "chosen together")))
 FORTH_COLUMNS = (
     *("since src to dst", "src to dst", "src last acted on dst", "dst in the acts of src"),
     *("dst last linked to by src", "src in the links to dst"),

@@ -16,7 +16,9 @@ HOURS_OF_WEEK = "hours of the week"  # the group of columns of a season, which s
 LATEST_LINKS = 10  # of a source that are counted
 NAMED = 3  # of those in common
 VERBS = {"acts of": "{}linked to others", "links to": "was {}linked to", "links of": "{}had links"}
-PATHS = 2 * NODE_WIDTH + PAIR.others_in_common_with_the_acts_of_src
+PATHS, TOGETHER = (
+    2 * NODE_WIDTH + place for place in (PAIR.others_in_common_with_the_acts_of_src, PAIR.chosen_together)
+)
 
 
 class PairFacts:
@@ -91,12 +93,17 @@ class PairFacts:
         return f"{words}, and {self.src_name} has linked back since"
 
     def _in_common(self, row: Vectors) -> str:
+        together = row[TOGETHER] > 0 and not self._times(self.src, self.dst)[0]  # else src may be the one who chose
         if self.graph.bipartite:
             whose = f"others who chose what {self.src_name} lately chose"
-            return f"{whose} also chose {self.dst_name}" if row[PATHS] > 0 else f"no {whose} chose {self.dst_name}"
+            chosen = row[PATHS] > 0 or together
+            return f"{whose} also chose {self.dst_name}" if chosen else f"no {whose} chose {self.dst_name}"
         both = [set(self._others(node).tolist()) - {self.src, self.dst} for node in (self.src, self.dst)]
         shared = sorted(both[0] & both[1], key=lambda node: -float(self.past.last_seen(node, self.at)[0]))
         pair = f"{self.src_name} and {self.dst_name}"
+        if not shared and together:
+            verb = "linked to" if self.graph.directed else "met"
+            return f"others {verb} {self.dst_name} and those whom {self.src_name} lately {verb}"
         if not shared:
             return f"{pair} have lately had no links with the same others"
         names = [str(self.graph.ids[node]) for node in shared[:NAMED]]

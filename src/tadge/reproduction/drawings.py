@@ -230,7 +230,7 @@ def _by_steps(found: Found, key: str) -> Series:
 def steps_per_epoch(found: Found, cell: Cell) -> int:
     """Count the batches of walks that a run learned from in an epoch."""
     first = _history(found, cell)[0]  # walks stand in windows that overlap, so that some are in two batches
-    return math.ceil(round(first["walks_per_second"] * first["seconds"]) / found.size.batch)
+    return math.ceil(float(first["walks_per_second"] * first["seconds"]) / found.size.batch - 1e-6)
 
 
 def seconds_per_epoch(found: Found, cell: Cell) -> list[float]:

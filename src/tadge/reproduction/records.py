@@ -23,11 +23,13 @@ from tadge.version import __version__
 
 ABOUT, RECORDS, FORMAT = "reproduction.json", "records", "tadge reproduction"
 CODE = (
-    *("graph", "walks", "deepwalk", "network", "embedding"),
+    *("graph", "walks", "deepwalk", "network"),
+    *(f"embedding/{name}.py" for name in ("batches", "device", "estimator", "inference", "initial", "loop", "presets")),
+    *("embedding/source.py", "embedding/table.py"),
     *("baselines/of_parts.py", "baselines/ctdne.py", "baselines/graphsage.py", "baselines/vectors.py"),
     *("evaluation/nearest.py", "evaluation/classes.py", "evaluation/metrics.py"),
     *("reproduction/judge.py", "reproduction/work.py"),
-)  # rooms and files that figures depend on
+)  # rooms and files that figures depend on; not those that answer forecasts
 TOLERANCE = 1e-6  # between two runs of one cell, at the same number of threads
 
 Record = dict[str, Any]
