@@ -39,13 +39,13 @@ def found_in(folder: Path) -> Found:
 
 def _section(folder: Path, parent: str) -> Iterator[str]:
     about, found = read_about(folder), found_in(folder)
-    seconds = sum(record["seconds"] for record in found.records.values())
+    seconds = sum(record["cpu_seconds"] for record in found.records.values())
     marks = sorted({f"tadge {record['version']}, code {record['code']}" for record in found.records.values()})
     named = f" ({found.paper_name} in the paper)" if found.paper_name else ""
     yield f"## {about['data']}{named}\n"
     yield (
         f"{about['nodes']:,} nodes, {about['events']:,} events, data {about['fingerprint']}; "
-        f"{len(found.records)} runs, {duration_text(seconds)} in all, by {' and '.join(marks)}. "
+        f"{len(found.records)} runs, {duration_text(seconds)} of CPU in all, by {' and '.join(marks)}. "
         f"`tadge reproduce` with `--check docs/{parent}/{folder.name}` runs one of them again with the code at hand.\n"
     )
     yield "\n".join(f"- {line}" for line in findings(found)) + "\n"
