@@ -143,12 +143,23 @@ def chosen_types(
         for place, known in enumerate(((), types)):
             typed, part = replace(scales, types=known), part_of(report, place / 2, (place + 1) / 2)
             network = learn_pairs(early, typed, edges, few, seed, part)
-            rows = pair_rows(graph, typed, edges, waits, config)
-            with torch.inference_mode():
-                loss.append(survival_loss(network(rows.columns), rows.exposed, rows.observed).double().numpy())
+            loss.append(_losses(network, graph, typed, edges, waits, config))
     _, first, question = np.unique(np.stack([waits.src, waits.at]), axis=1, return_index=True, return_inverse=True)
     better = np.bincount(question.reshape(-1), loss[0] - loss[1]).astype(np.float64)
     return types if better.mean() - Z_95 * standard_error(better, waits.src[first]) > CLEARLY else ()
+
+
+def _losses(
+    network: HazardNetwork, graph: TemporalGraph, scales: Scales, edges: Days, waits: Waits, config: ForecastConfig
+) -> Days:
+    """Give the negative log-likelihood of waits, (n,)."""
+    losses = np.empty(waits.src.size)
+    for first in range(0, waits.src.size, CALIBRATED_AT_ONCE):
+        cut = slice(first, first + CALIBRATED_AT_ONCE)
+        rows = pair_rows(graph, scales, edges, waits.part(cut), config)
+        with torch.inference_mode():
+            losses[cut] = survival_loss(network(rows.columns), rows.exposed, rows.observed).double().numpy()
+    return losses
 
 
 def learn_pairs(
@@ -303,7 +314,7 @@ def calibrate(
     tables, left_out = tables_of(graph, scales), columns_left_out(config.without, LINK_COLUMNS)
     for first in range(0, waits.src.size, CALIBRATED_AT_ONCE):
         cut = slice(first, first + CALIBRATED_AT_ONCE)
-        part = type(waits)(waits.src[cut], waits.dst[cut], waits.at[cut], waits.wait[cut], waits.weight[cut])
+        part = waits.part(cut)
         columns = pair_columns(tables, part.src, part.dst, part.at, left_out=left_out)
         with torch.inference_mode():
             rows = torch.from_numpy(with_season(columns, part.at, edges, season))
