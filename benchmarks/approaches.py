@@ -22,10 +22,10 @@ from study import in_unit, keep
 from tadge.baselines import make, toe
 from tadge.evaluation.result import Result
 from tadge.features.columns import LINK_COLUMNS, TIMING_COLUMNS
-from tadge.features.link_columns import LINK_WIDTH, link_columns
 from tadge.features.pairs import timed_pairs
 from tadge.features.tables import Scales, tables_of
 from tadge.features.toe_columns import TOE_WIDTH, toe_columns
+from tadge.features.type_columns import pair_columns, pair_width
 from tadge.forecasting import estimator, fitting, learn
 from tadge.forecasting.link_scorer import LinkScorer
 from tadge.forecasting.trees import Trees
@@ -115,7 +115,7 @@ class WithVectors(Variant):
             nodes = (tadge.NodeNumbers(ends) for ends in (src, dst))
             both = [self.vectors.embed(ends, at, graph=graph, progress=False) for ends in nodes]
             products = np.multiply(*both).reshape(src.size, BLOCKS, -1).sum(2)
-            rows = link_columns(tables, src, dst, at, threads, **options)
+            rows = pair_columns(tables, src, dst, at, threads, **options)
             return np.concatenate([rows, products], axis=1, dtype=np.float32)
 
         return with_products
@@ -125,11 +125,11 @@ class WithVectors(Variant):
         train = tadge.TrainConfig(epochs=10)
         self.vectors = tadge.TADGE(tadge.WalkConfig(num_walks=5_000), train_config=train, seed=self.seed)
         self.vectors.fit(early, progress=False)
-        self.parts = {"link_columns": self.columns(graph), "LINK_WIDTH": LINK_WIDTH + BLOCKS}
+        self.parts = {"pair_columns": self.columns(graph), "pair_width": lambda types: pair_width(types) + BLOCKS}
         return super().fit(graph)
 
     def score_links(self, src, dst, at, *, graph):
-        self.parts = {"link_columns": self.columns(graph)}
+        self.parts = {"pair_columns": self.columns(graph)}
         return super().score_links(src, dst, at, graph=graph)
 
 

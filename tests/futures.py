@@ -9,6 +9,7 @@ from graphs import graphs
 from hypothesis import strategies as st
 
 from tadge.graph import TemporalGraph
+from tadge.graph.event_types import NO_TYPES
 
 
 @st.composite
@@ -22,10 +23,10 @@ def all_kinds(draw, max_events=40):
     return graph.before(draw(st.sampled_from(times)))
 
 
-def with_events(graph, src, dst, time):
+def with_events(graph, src, dst, time, types=NO_TYPES):
     """Make a graph of the same kind with the same nodes, from node numbers and days."""
     ends = np.asarray(src, np.int32), np.asarray(dst, np.int32)
-    kind = {"clock": graph.clock, "directed": graph.directed, "tov": graph.tov_rule}
+    kind = {"clock": graph.clock, "directed": graph.directed, "tov": graph.tov_rule, "types": types}
     return TemporalGraph.from_numbers(*ends, graph.ids, graph.num_sources, np.asarray(time, np.float64), None, **kind)
 
 
@@ -46,4 +47,10 @@ def other_futures(graph, at, rng):
     after = np.maximum(np.nextafter(at, np.inf), at + rng.exponential(5, count) * (rng.random(count) < 0.8))
     later = (*random_ends(graph, count, rng), after)
     scrambled = (np.concatenate(each) for each in zip(kept, later, strict=True))
-    return [graph.before(np.nextafter(at, np.inf)), with_events(graph, *kept), with_events(graph, *scrambled)]
+    types = graph.types.take(np.flatnonzero(past))
+    others = types.followed_by(graph.types.drawn(count, rng))
+    return [
+        graph.before(np.nextafter(at, np.inf)),
+        with_events(graph, *kept, types),
+        with_events(graph, *scrambled, others),
+    ]

@@ -314,6 +314,11 @@ class ForecastConfig:
     tree_columns: float = option(0.3, "fraction of the columns that a split looks at", low=1e-3, high=1.0)
     rescale: bool = option(True, "whether trees also learn from the same history at other speeds")
     without: str = option("", "names of columns to leave out, with commas between them")
+    event_types: str = option(
+        "auto",
+        "whether to look at types of events, where there are some; auto: where that helps on the latest fifth",
+        choices=("auto", "always", "never"),
+    )
 
     def __post_init__(self) -> None:
         check_options(self)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -235,13 +236,29 @@ def shop():
     return rebuilt(made, time=np.round(made.time, 1)) if not made.bipartite else made
 
 
-@pytest.mark.parametrize("kind", ["forum", "ties", "desk", "undirected"])
+def typed(graph):
+    """Give events types by chance."""
+    codes = np.random.default_rng(0).integers(-1, 3, graph.num_events).astype(np.int16)
+    return replace(graph, type=codes, type_names=("call", "mail", "visit"))
+
+
+KINDS = {
+    "forum": forum,
+    "ties": lambda: rebuilt(forum(), time=np.floor(forum().time)),
+    "desk": shop,
+    "undirected": lambda: forum(directed=False),
+    "types": lambda: typed(forum()),
+    "types and ties": lambda: typed(rebuilt(forum(), time=np.floor(forum().time))),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_every_call_of_the_forecaster_passes(kind):
-    graph = {"forum": forum, "desk": shop, "undirected": lambda: forum(directed=False)}.get(
-        kind, lambda: rebuilt(forum(), time=np.floor(forum().time))
-    )()
+    graph = KINDS[kind]()
     end = float(graph.time[graph.num_events // 2])
-    model = Forecaster(ForecastConfig(steps=10, trees=5, leaf_samples=5)).fit(graph.before(end), progress=False)
+    config = ForecastConfig(steps=10, trees=5, leaf_samples=5, event_types="always")
+    model = Forecaster(config).fit(graph.before(end), progress=False)
+    assert bool(model.types_) == ("types" in kind)
     report = audit(model, graph, cuts=6, queries=16, test_from=end)
     assert report.passed, str(report)
     assert {one.call for one in report.findings} == {*CALLS, "fit"} - {"embed"}

@@ -153,6 +153,35 @@ def test_one_model_alone_and_the_other_beside_it(run, folder, only, made, missin
     assert missing.load(folder / place).graph_.fingerprint == alone.graph_.fingerprint
 
 
+@pytest.mark.parametrize(
+    ("asked", "line"),
+    [
+        ("always", "Types of events are looked at, as was asked: [b]mail, call."),
+        ("never", "Types of events are not looked at: as was asked."),
+        ("auto", "Types of events are not looked at: they do not clearly help to tell who and when."),
+    ],
+)
+def test_types_of_events(run, folder, asked, line):
+    header, *rows = (folder / "longer.csv").read_text().splitlines()
+    kinds = np.random.default_rng(0).choice(["[b]mail", "[b]mail", "call"], len(rows))
+    typed = [f"{header},how", *(f"{row},{kind}" for row, kind in zip(rows, kinds, strict=True))]
+    (folder / "typed.csv").write_text("\n".join(typed[:500]))
+    (folder / "typed longer.csv").write_text("\n".join(typed))
+    assert "types of events" in run("info", "typed.csv", "--type", "how")[1]
+    assert "[b]mail, call" in run("info", "typed.csv", "--type", "how")[1].replace("call, [b]mail", "[b]mail, call")
+    fit = "fit", "typed.csv", "--type", "how", "--only", "forecasts", "--event-types", asked
+    code, out, err = run(*fit, "--out", f"typed {asked}", *SMALL)
+    assert code == 0, err
+    assert line in out
+    one, other = rows[0].split(",")[:2]
+    asks = "within", f"typed {asked}", one, other, "--days", "1"
+    for more in ((), ("--events", "typed longer.csv")):
+        code, out, err = run(*asks, *more)
+        assert code == 0, err
+    code, out, err = run(*asks, "--events", "longer.csv", "--src", "who", "--dst", "whom", "--time", "when")
+    assert (code, "a graph without types" in err) == ((2, True) if asked == "always" else (0, False))
+
+
 def test_vectors_need_a_tadge(run, folder):
     run("fit", "events.csv", "--out", "pairs", *SMALL, "--only", "forecasts", "-q")
     code, out, err = run("embed", "pairs", "--out", "new.npz")

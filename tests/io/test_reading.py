@@ -41,6 +41,18 @@ def test_the_next_file_is_read_alike(tmp_path):
     assert turned.reading["src"] == "author"
 
 
+def test_a_column_of_types_is_read_again(tmp_path):
+    first, second, bare = (tmp_path / name for name in ("first.csv", "second.csv", "bare.csv"))
+    first.write_text("who,whom,at,how\na,b,1,mail\nb,c,2,call\n")
+    second.write_text("who,whom,at,how\na,b,1,mail\nb,c,2,call\nc,a,3,\n")
+    bare.write_text("who,whom,at\na,b,1\nb,c,2\n")
+    graph, _ = read_with_report(first, ReadOptions(type="how", unit="days"))
+    longer, _ = read_like(second, ReadOptions(), graph.reading)
+    assert longer.types.by_name(3).tolist() == ["mail", "call", None]
+    told, _ = read_like(bare, ReadOptions(src="who", dst="whom", time="at"), graph.reading)
+    assert told.type is None and "type" not in told.reading
+
+
 def test_other_columns_are_found_anew(tmp_path):
     first, second = tmp_path / "first.csv", tmp_path / "second.csv"
     first.write_text("a b 1300000000\nb c 1300000060\n")

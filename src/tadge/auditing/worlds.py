@@ -244,6 +244,7 @@ def without_unseen(graph: TemporalGraph, seen: Days, questions: Questions) -> Wi
         clock=graph.clock,
         directed=graph.directed,
         tov=graph.tov_rule,
+        types=graph.types.take(np.arange(known)),
     )
     rows = np.flatnonzero(there[questions.src] & there[questions.dst])
     rows = np.resize(rows, questions.src.size) if rows.size else rows

@@ -44,6 +44,10 @@ TIMING_COLUMNS = (
     *("kind of edge", "mean ToE of links to dst of this kind", "mean ToE of acts of src of this kind"),
     *("mean ToE of answers to dst", "mean ToE of answers of src"),
 )
+TYPE_LISTS = (  # of events, of each of which the types are looked at
+    *("acts of src", "links to src", "acts of dst", "links to dst", "links of src to dst", "links of dst to src"),
+)
+TYPE_FIGURES = ("since the last of this type", "the last event has it")  # of each list and type
 LINK_COLUMNS = (*(f"src: {name}" for name in NODE_COLUMNS), *(f"dst: {name}" for name in NODE_COLUMNS), *PAIR_COLUMNS)
 TOE_COLUMNS = LINK_COLUMNS + TIMING_COLUMNS
 PLAIN_COLUMNS = (

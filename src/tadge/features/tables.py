@@ -7,7 +7,7 @@ kept sums, N nodes, S scales.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numba
@@ -19,33 +19,38 @@ from tadge.features.choices import ChosenTogether, chosen_together
 from tadge.features.columns import NUM_SCALES
 from tadge.graph.cache import per_graph
 from tadge.graph.chains import last_joined
+from tadge.graph.event_types import NO_TYPE
 from tadge.graph.graph import TemporalGraph
 from tadge.graph.past import NUM_KINDS, EventLists, PairLists, past_of
 from tadge.units import squash
 
 Marks = npt.NDArray[np.uint8]
+Codes = npt.NDArray[np.int8]
 
 FEW_DAYS, MANY_DAYS = 10.0, 10_000.0  # between these spans, people's hours and days are what counts
 INSTANT = 1e-15  # days: no clock tells less
 STRIDE = 16  # readings from one kept sum to the next
 NO_TOE = NUM_KINDS  # in place of a kind, where a reading has no ToE
 KIND_BITS = 7  # of a mark: the kind of edge
+NO_CODES: Codes = np.empty(0, np.int8)
 REPEATED, NEGATIVE = 8, 16  # bits of a mark: the pair had an earlier event; the weight is below 0
 
 
 @dataclass(frozen=True)
 class Scales:
-    """Hold what is a short and what is a long time here, as found in what was learned from.
+    """Hold what is a short and what is a long time here, and which types count, as found in what was learned from.
 
     Attributes:
         log_unit_days: times are seen as log(1 + days / log_unit_days).
         decay_days: (S,) days over which what happened is forgotten.
         factor: a power of two: all times are seen as if everything took so many times as long.
+        types: names of the types of events that are looked at; none where they do not help.
     """
 
     log_unit_days: float
     decay_days: tuple[float, ...]
     factor: float = 1.0
+    types: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, graph: TemporalGraph) -> Scales:
@@ -100,6 +105,8 @@ class Tables(NamedTuple):
         weight: (R,) of readings; empty where events have none.
         marks: (R,) of readings: the kind of edge it was when its target joined, and REPEATED, NEGATIVE.
         toe: (R,) of readings, squashed; NaN without one.
+        codes: (R,) of readings: the place of their type among those looked at, else -1; empty where none are.
+        num_types: how many types are looked at.
     """
 
     bipartite: bool
@@ -116,16 +123,21 @@ class Tables(NamedTuple):
     weight: Days
     marks: Marks
     toe: Days
+    codes: Codes
+    num_types: int
 
 
 @per_graph
 def tables_of(graph: TemporalGraph, scales: Scales) -> Tables:
-    """Build the tables of a graph, once."""
-    return make_tables(graph, scales)
+    """Build the tables of a graph, once; those with types share all else with those without."""
+    if not scales.types:
+        return make_tables(graph, scales)
+    codes = codes_of(graph, scales.types)
+    return tables_of(graph, replace(scales, types=()))._replace(codes=codes, num_types=len(scales.types))
 
 
 def make_tables(graph: TemporalGraph, scales: Scales) -> Tables:
-    """Build the tables of a graph anew."""
+    """Build the tables of a graph anew, without types."""
     past, marks, decay_days = past_of(graph), marks_of(graph), np.array(scales.decay_days)
     toe = squashed_toe(graph) if scales.factor == 1.0 else _squashed(graph, scales.factor)
     weight = np.empty(0) if graph.weight is None else past.by_reading(graph.weight, graph.weight)
@@ -134,7 +146,15 @@ def make_tables(graph: TemporalGraph, scales: Scales) -> Tables:
     )
     times = scales.log_unit_days, decay_days, scales.factor, graph.time, past.first
     lists = outgoing, incoming, past.pairs, chosen_together(graph)
-    return Tables(graph.bipartite, past.directions, *times, *lists, weight, marks, toe)
+    return Tables(graph.bipartite, past.directions, *times, *lists, weight, marks, toe, NO_CODES, 0)
+
+
+def codes_of(graph: TemporalGraph, types: tuple[str, ...]) -> Codes:
+    """Number the types of all readings by their place among some, (R,); -1 for others, and for none."""
+    place = {name: number for number, name in enumerate(types)}
+    known = np.array([*(place.get(name, NO_TYPE) for name in graph.type_names), NO_TYPE], np.int8)
+    codes = np.full(graph.num_events, NO_TYPE, np.int8) if graph.type is None else known[graph.type]
+    return past_of(graph).by_reading(codes, codes)
 
 
 @per_graph

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from tadge.arrays import Days, Ints, Vectors
-from tadge.features.link_columns import NODE_WIDTH, link_columns
 from tadge.features.tables import Scales, Tables
-from tadge.forecasting.curve_models import CurveModels, bands_of, kinds_of_rows, source_columns, with_season
+from tadge.features.type_columns import pair_columns, places_of_ends, source_columns
+from tadge.forecasting.curve_models import CurveModels, bands_of, kinds_of_rows, with_season
 from tadge.forecasting.curves import Curves
 from tadge.forecasting.plain_networks import PlainHazards
 from tadge.machine import num_threads
@@ -24,15 +24,15 @@ def cuts(size: int) -> Iterator[slice]:
 
 
 def columns_of(tables: Tables, src: Ints, dst: Ints, at: Days, left_out: Ints) -> Vectors:
-    """Tell what is known of pairs as of moments, (n, LINK_WIDTH); of nodes that were never seen, nothing."""
-    columns = link_columns(tables, np.maximum(src, 0), np.maximum(dst, 0), at, num_threads(), left_out=left_out)
+    """Tell what is known of pairs as of moments, (n, pair_width); of nodes that were never seen, nothing."""
+    columns = pair_columns(tables, np.maximum(src, 0), np.maximum(dst, 0), at, num_threads(), left_out=left_out)
     unknown = (src == UNKNOWN) | (dst == UNKNOWN)
     if unknown.any():
         node = np.array([tables.first.size - 1])
-        nothing = link_columns(tables, node, node, np.array([-np.inf]), left_out=left_out)[0]
-        columns[src == UNKNOWN, :NODE_WIDTH] = nothing[:NODE_WIDTH]
-        columns[dst == UNKNOWN, NODE_WIDTH : 2 * NODE_WIDTH] = nothing[NODE_WIDTH : 2 * NODE_WIDTH]
-        columns[unknown, 2 * NODE_WIDTH :] = nothing[2 * NODE_WIDTH :]
+        nothing = pair_columns(tables, node, node, np.array([-np.inf]), left_out=left_out)[0]
+        missing = src == UNKNOWN, dst == UNKNOWN, unknown
+        for rows, places in zip(missing, places_of_ends(tables.num_types), strict=True):
+            columns[np.ix_(rows, places)] = nothing[places]
     return columns
 
 

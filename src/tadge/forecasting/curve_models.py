@@ -8,9 +8,9 @@ import numpy as np
 
 from tadge.arrays import Days, Ints, Vectors
 from tadge.features.columns import LINK_COLUMNS, NODE
-from tadge.features.link_columns import NODE_WIDTH, UNBORN, link_columns
+from tadge.features.link_columns import NODE_WIDTH, UNBORN
 from tadge.features.season import Season
-from tadge.features.tables import Scales, Tables
+from tadge.features.tables import Scales
 from tadge.forecasting.plain_networks import PlainHazards
 from tadge.graph.past import ANSWER, FIRST_CONTACT, REPEAT, UNSEEN
 
@@ -53,12 +53,6 @@ class CurveModels:
 def with_season(columns: Vectors, at: Days, edges: Days, season: Season | None) -> Vectors:
     """Put the columns of a season behind those of questions, (n, F), as of moments, (n,)."""
     return columns if season is None else np.concatenate([columns, season.columns(at, edges)], axis=1)
-
-
-def source_columns(tables: Tables, src: Ints, at: Days, threads: int = 1) -> Vectors:
-    """Tell what is known of sources as of moments, (n,) each: (n, NODE_WIDTH)."""
-    first = np.full(src.size, 0 if not tables.bipartite else tables.first.size - 1)
-    return np.ascontiguousarray(link_columns(tables, src, first, at, threads)[:, :NODE_WIDTH])
 
 
 def kinds_of_rows(columns: Vectors) -> Ints:

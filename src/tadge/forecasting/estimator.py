@@ -67,6 +67,7 @@ class Forecaster(Insights):
         horizon_: the longest time, in days, that `within` can be asked about.
         trusted_: up to how many days a model of earlier events did not promise clearly more than came.
         seasonal_: whether curves know of the hours of the week.
+        types_: the types of events that are looked at; none where they do not help.
         validation_: how it compares with simple rules, by kind of event, on the latest fifth.
     """
 

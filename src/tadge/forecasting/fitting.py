@@ -7,8 +7,9 @@ from dataclasses import replace
 from tadge.arrays import Report
 from tadge.config import ForecastConfig
 from tadge.features.tables import Scales
+from tadge.features.type_columns import common_types
 from tadge.forecasting.learn import learn_laws, learn_links, learn_toe
-from tadge.forecasting.learn_curves import learn_curves
+from tadge.forecasting.learn_curves import chosen_types, learn_curves
 from tadge.forecasting.learned import Learned
 from tadge.forecasting.plain_networks import PlainScorer, arrays_of
 from tadge.forecasting.rank_calibration import RankCalibration, calibrate_ranking
@@ -26,6 +27,9 @@ HALFWAY, NEARLY, CALIBRATED = 0.45, 0.85, 0.93  # of the work on who links to wh
 def learn_all(graph: TemporalGraph, config: ForecastConfig, seed: int, bars: Bars) -> Learned:
     """Learn from a graph who links to whom, within which time, and how long edges take."""
     scales, early = Scales.of(graph), without_latest(graph)
+    if config.event_types != "never" and common_types(graph):
+        with bars.part("whether types of events help") as whether:
+            scales = replace(scales, types=_types(graph, early, scales, config, seed, whether))
     with bars.part("who links to whom") as who, bars.part("within which time") as when:
         (links, ranking, checks), curves = side_by_side(
             [
@@ -40,6 +44,21 @@ def learn_all(graph: TemporalGraph, config: ForecastConfig, seed: int, bars: Bar
         trees = learn_toe(graph, scales, config, seed)
         laws = learn_laws(graph, scales, config, seed, trees)
     return Learned(scales, links, ranking, curves, *trees, *laws, checks)
+
+
+def _types(
+    graph: TemporalGraph,
+    early: TemporalGraph | None,
+    scales: Scales,
+    config: ForecastConfig,
+    seed: int,
+    report: Report,
+) -> tuple[str, ...]:
+    """Name the types of events to look at: those of the whole graph, where asked to, or where types help."""
+    helps = config.event_types == "always"
+    if not helps and early is not None:
+        helps = bool(chosen_types(graph, early, scales, config, seed, report))
+    return common_types(graph) if helps else ()
 
 
 def _learn_who(

@@ -20,7 +20,7 @@ from tadge.forecasting.curves import Curves
 from tadge.forecasting.overdue import open_pairs
 from tadge.forecasting.plain_networks import PlainScorer
 from tadge.forecasting.rank_calibration import RankCalibration
-from tadge.forecasting.reasons import HOURS_OF_WEEK, PairFacts
+from tadge.forecasting.reasons import HOURS_OF_WEEK, TYPES_OF_EVENTS, PairFacts
 from tadge.forecasting.timed_answers import TimedAnswers, ids_asked
 from tadge.forecasting.waits import next_links, targets_of
 from tadge.graph.graph import TemporalGraph
@@ -76,9 +76,10 @@ class Insights(TimedAnswers):
         names = ids_asked(graph, sources, src), ids_asked(graph, targets, dst)
         groups = column_groups(graph.directed, graph.bipartite)
         columns = columns_of(tables_of(graph, self.scales_), sources, targets, moments, self._left_out())
+        known = columns.shape[1]
         columns = self._with_season(columns, moments)
-        if columns.shape[1] > LINK_WIDTH:
-            groups[HOURS_OF_WEEK] = np.arange(LINK_WIDTH, columns.shape[1])
+        further = {TYPES_OF_EVENTS: (LINK_WIDTH, known), HOURS_OF_WEEK: (known, columns.shape[1])}
+        groups |= {name: np.arange(*places) for name, places in further.items() if places[0] < places[1]}
         typical = {now: self._typical(graph, now) for now in np.unique(moments).tolist()}
         labels, places = list(groups), list(groups.values())
         table: dict[str, list[Any]] = {"cause": [], "reason": []}
@@ -87,11 +88,12 @@ class Insights(TimedAnswers):
             ends, row = (int(sources[pair]), int(targets[pair])), columns[pair]
             known_as = str(names[0][pair]), str(names[1][pair])
             facts = PairFacts(graph, *ends, now, known_as, self.scales_.decay_days[WEEK])
+            hour = float(np.exp(row[known])) if row.size > known else 1.0
             moved, likely, usual = self._parts_of_probability(row, *typical[now], places, horizon)
             score = self._parts_of_score(graph, row, ends[0], now, places)
             order = np.argsort(-np.abs(moved), kind="stable")
             table["cause"] += [labels[cause] for cause in order]
-            table["reason"] += [facts.sentence(labels[cause], row) for cause in order]
+            table["reason"] += [facts.sentence(labels[cause], row, hour) for cause in order]
             numbers[:2, pair] = moved[order], score[order]
             numbers[2, pair], numbers[3, pair] = likely, usual
         fields = ("moved", "moved_score", "probability", "typical")
@@ -201,8 +203,9 @@ class Insights(TimedAnswers):
         slope = self.ranking_.slope_of(self._scores_of_rows(every))
         typical = every[np.unique(np.linspace(0, targets.size - 1, TYPICAL_OTHERS).astype(np.int64))]
         weight = np.full(len(typical), 1 / len(typical))
-        known = [group for group in groups if group[0] < LINK_WIDTH]  # the hour is the same for all targets
-        parts = attribute(self._scores_of_rows, row[:LINK_WIDTH], typical, weight, known)
+        width = every.shape[1]
+        known = [group for group in groups if group[0] < width]  # the hour is the same for all targets
+        parts = attribute(self._scores_of_rows, row[:width], typical, weight, known)
         return slope * np.append(parts, np.zeros(len(groups) - len(known)))
 
     def _scores_of_rows(self, rows: Vectors) -> Days:

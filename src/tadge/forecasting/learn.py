@@ -16,10 +16,10 @@ from torch.nn import functional
 from tadge.arrays import Days, Ints, Report, Vectors
 from tadge.config import ForecastConfig
 from tadge.features.columns import LINK_COLUMNS, TOE_COLUMNS, columns_left_out
-from tadge.features.link_columns import LINK_WIDTH, link_columns
 from tadge.features.pairs import Pairs, timed_pairs
 from tadge.features.tables import Scales, make_tables, tables_of
 from tadge.features.toe_columns import TOE_WIDTH, toe_columns
+from tadge.features.type_columns import pair_columns, pair_width
 from tadge.forecasting.curve_models import FORTH
 from tadge.forecasting.link_scorer import LinkScorer
 from tadge.forecasting.rules import hardly_any_repeats
@@ -66,7 +66,7 @@ def _learn_links(graph: TemporalGraph, scales: Scales, config: ForecastConfig, s
     tables, rng = tables_of(graph, scales), np.random.default_rng(int(stream(seed, "links")))
     left_out, pairs = columns_left_out(config.without, LINK_COLUMNS), past_of(graph).pairs
     count, num_random, hardly_any = config.batch_events, config.random_negatives, hardly_any_repeats(graph)
-    head = seeded(lambda: LinkScorer(LINK_WIDTH, config.hidden), seed, "link head")
+    head = seeded(lambda: LinkScorer(pair_width(tables.num_types), config.hidden), seed, "link head")
     targets = seen_targets(graph)  # not those that a view knows only because they come later
 
     def batch() -> tuple[Tensor, Tensor]:
@@ -84,7 +84,7 @@ def _learn_links(graph: TemporalGraph, scales: Scales, config: ForecastConfig, s
         wrong[:, 0] = False
         width = candidates.shape[1]
         questions = np.repeat(src, width), candidates.reshape(-1), np.repeat(at, width)
-        columns = link_columns(tables, *questions, left_out=left_out).reshape(*candidates.shape, -1)
+        columns = pair_columns(tables, *questions, left_out=left_out).reshape(*candidates.shape, -1)
         return torch.from_numpy(columns), torch.from_numpy(wrong)
 
     head.normalise.learn(torch.cat([batch()[0].flatten(0, 1) for _ in range(8)]))

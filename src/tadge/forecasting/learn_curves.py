@@ -18,9 +18,9 @@ from torch import Tensor
 from tadge.arrays import Days, Ints, Report
 from tadge.config import ForecastConfig
 from tadge.features.columns import LINK_COLUMNS, columns_left_out
-from tadge.features.link_columns import LINK_WIDTH, NODE_WIDTH, link_columns
 from tadge.features.season import Season
 from tadge.features.tables import Scales, tables_of
+from tadge.features.type_columns import common_types, pair_columns, pair_width, source_columns, source_width
 from tadge.forecasting.curve_models import (
     NUM_BANDS,
     PAIR_RATES,
@@ -28,7 +28,6 @@ from tadge.forecasting.curve_models import (
     CurveModels,
     bands_of,
     kinds_of_rows,
-    source_columns,
     with_season,
 )
 from tadge.forecasting.curves import bin_of, bins_of, exposure
@@ -36,7 +35,7 @@ from tadge.forecasting.hazard_network import HazardNetwork, survival_loss
 from tadge.forecasting.learn import adamw_steps, enough_steps, one_thread
 from tadge.forecasting.plain_networks import PlainHazards, Rates, arrays_of
 from tadge.forecasting.side_by_side import part_of
-from tadge.forecasting.waits import candidates_of, draw_moments, draw_waits, find_next_acts
+from tadge.forecasting.waits import Waits, candidates_of, draw_moments, draw_waits, find_next_acts
 from tadge.graph.graph import TemporalGraph
 from tadge.graph.past import NUM_KINDS, past_of
 from tadge.seeding import seeded, stream
@@ -48,12 +47,12 @@ PRIOR_EVENTS = 30.0  # so many events, as expected, are added to those observed
 STRENGTH = 0.5  # of a correction: the other half of what is seen late in the past is gone by the time of a question
 CALIBRATION_MOMENTS = 6_000
 CHOSEN, HALFWAY, CALIBRATED, NEARLY = 0.15, 0.45, 0.5, 0.82  # of all work: done by the end of each part
-CHOICE_STEPS = 250  # of the networks that tell whether hours of the week help
-TRUST_MOMENTS = 2_000  # at which is looked whether curves can be trusted
+CHOICE_STEPS = 250  # of the networks that tell whether hours of the week, or types of events, help
+TRUST_MOMENTS = 2_000  # at which is looked whether curves can be trusted, or types of events help
 LIKELY = 0.1  # probability from which a link counts as promised
 TOO_MUCH = 0.1  # of what was promised: so much may be missing
 FEWEST_SOURCES, FEWEST_PROMISED = 10, 30  # that must have been seen for as long; of which links were promised
-CLEARLY = 0.02  # nats a wait by which they must, at least
+CLEARLY = 0.02  # nats a question by which they must, at least
 CALIBRATED_AT_ONCE = 1 << 14  # pairs: bounds the memory
 
 
@@ -125,6 +124,44 @@ def chosen_season(
     return season if better.mean() - Z_95 * standard_error(better, src) > CLEARLY else None
 
 
+def chosen_types(
+    graph: TemporalGraph, early: TemporalGraph, scales: Scales, config: ForecastConfig, seed: int, report: Report
+) -> tuple[str, ...]:
+    """Name the types of events to look at, where they help to tell who links to whom, and when, later; else none.
+
+    They help where the log-likelihood of what became of a source's pairs after the early events is clearly higher, with
+    its whole 95% interval, by sources. Curves of pairs decide for rankings and curves of sources too.
+    """
+    types = common_types(early)
+    if not types:
+        return ()
+    few, edges = replace(config, steps=min(config.steps, CHOICE_STEPS)), bins_of(graph)
+    rng, begin = np.random.default_rng(int(stream(seed, "types"))), float(graph.time[early.num_events])
+    src, at = draw_moments(graph, rng, TRUST_MOMENTS, begin, float(graph.time[-1]))
+    waits, loss = draw_waits(graph, src, at, stream(seed, "targets and types")), []
+    with one_thread():
+        for place, known in enumerate(((), types)):
+            typed, part = replace(scales, types=known), part_of(report, place / 2, (place + 1) / 2)
+            network = learn_pairs(early, typed, edges, few, seed, part)
+            loss.append(_losses(network, graph, typed, edges, waits, config))
+    _, first, question = np.unique(np.stack([waits.src, waits.at]), axis=1, return_index=True, return_inverse=True)
+    better = np.bincount(question.reshape(-1), loss[0] - loss[1]).astype(np.float64)
+    return types if better.mean() - Z_95 * standard_error(better, waits.src[first]) > CLEARLY else ()
+
+
+def _losses(
+    network: HazardNetwork, graph: TemporalGraph, scales: Scales, edges: Days, waits: Waits, config: ForecastConfig
+) -> Days:
+    """Give the negative log-likelihood of waits, (n,)."""
+    losses = np.empty(waits.src.size)
+    for first in range(0, waits.src.size, CALIBRATED_AT_ONCE):
+        cut = slice(first, first + CALIBRATED_AT_ONCE)
+        rows = pair_rows(graph, scales, edges, waits.part(cut), config)
+        with torch.inference_mode():
+            losses[cut] = survival_loss(network(rows.columns), rows.exposed, rows.observed).double().numpy()
+    return losses
+
+
 def learn_pairs(
     graph: TemporalGraph,
     scales: Scales,
@@ -135,18 +172,15 @@ def learn_pairs(
     season: Season | None = None,
 ) -> HazardNetwork:
     """Learn how long it takes from any moment until a source links to a target."""
-    tables, rng = tables_of(graph, scales), np.random.default_rng(int(stream(seed, "moments")))
-    left_out, drawn = columns_left_out(config.without, LINK_COLUMNS), 0
+    rng, drawn, types = np.random.default_rng(int(stream(seed, "moments"))), 0, len(scales.types)
 
     def batch(count: int) -> Rows:
         nonlocal drawn
         drawn += 1
         waits = draw_waits(graph, *_moments(graph, rng, count, config), stream(seed, f"targets {drawn}"))
-        columns = link_columns(tables, waits.src, waits.dst, waits.at, left_out=left_out)
-        parts = _parts(graph, edges, waits.at, waits.wait, waits.weight, config)
-        return Rows(torch.from_numpy(with_season(columns, waits.at, edges, season)), *parts)
+        return pair_rows(graph, scales, edges, waits, config, season)
 
-    network = seeded(lambda: pair_network(config.hidden, edges.size, season is not None), seed, "pair curves")
+    network = seeded(lambda: pair_network(config.hidden, edges.size, season is not None, types), seed, "pair curves")
     return _learn(network, batch, config, graph.num_events, config.batch_events, report)
 
 
@@ -165,8 +199,24 @@ def learn_acts(
     def batch(count: int) -> Rows:
         return act_rows(graph, scales, edges, *_moments(graph, rng, count, config), config, season)
 
-    network = seeded(lambda: act_network(config.hidden, edges.size, season is not None), seed, "act curves")
+    seasonal, types = season is not None, len(scales.types)
+    network = seeded(lambda: act_network(config.hidden, edges.size, seasonal, types), seed, "act curves")
     return _learn(network, batch, config, graph.num_events, SOURCES_PER_EVENT * config.batch_events, report)
+
+
+def pair_rows(
+    graph: TemporalGraph,
+    scales: Scales,
+    edges: Days,
+    waits: Waits,
+    config: ForecastConfig,
+    season: Season | None = None,
+) -> Rows:
+    """Tell what was known of pairs as of moments, and how long it took until they linked."""
+    left_out = columns_left_out(config.without, LINK_COLUMNS)
+    columns = pair_columns(tables_of(graph, scales), waits.src, waits.dst, waits.at, left_out=left_out)
+    parts = _parts(graph, edges, waits.at, waits.wait, waits.weight, config)
+    return Rows(torch.from_numpy(with_season(columns, waits.at, edges, season)), *parts)
 
 
 def act_rows(
@@ -186,14 +236,14 @@ def act_rows(
     return Rows(torch.from_numpy(columns), exposed, observed)
 
 
-def pair_network(hidden: int, bins: int, seasonal: bool) -> HazardNetwork:
-    """Make the network that gives curves of pairs, from LINK_COLUMNS, with or without those of a season."""
-    return HazardNetwork(LINK_WIDTH + seasonal, hidden, bins, PAIR_RATES, bins * seasonal)
+def pair_network(hidden: int, bins: int, seasonal: bool, types: int = 0) -> HazardNetwork:
+    """Make the network that gives curves of pairs, from LINK_COLUMNS, those of types, and of a season where it has."""
+    return HazardNetwork(pair_width(types) + seasonal, hidden, bins, PAIR_RATES, bins * seasonal)
 
 
-def act_network(hidden: int, bins: int, seasonal: bool) -> HazardNetwork:
+def act_network(hidden: int, bins: int, seasonal: bool, types: int = 0) -> HazardNetwork:
     """Make the network that gives curves of sources, from NODE_COLUMNS alike: until they act, and on someone new."""
-    return HazardNetwork(NODE_WIDTH + seasonal, hidden, 2 * bins, SOURCE_RATES, bins * seasonal)
+    return HazardNetwork(source_width(types) + seasonal, hidden, 2 * bins, SOURCE_RATES, bins * seasonal)
 
 
 def _moments(graph: TemporalGraph, rng: np.random.Generator, count: int, config: ForecastConfig) -> tuple[Ints, Days]:
@@ -264,8 +314,8 @@ def calibrate(
     tables, left_out = tables_of(graph, scales), columns_left_out(config.without, LINK_COLUMNS)
     for first in range(0, waits.src.size, CALIBRATED_AT_ONCE):
         cut = slice(first, first + CALIBRATED_AT_ONCE)
-        part = type(waits)(waits.src[cut], waits.dst[cut], waits.at[cut], waits.wait[cut], waits.weight[cut])
-        columns = link_columns(tables, part.src, part.dst, part.at, left_out=left_out)
+        part = waits.part(cut)
+        columns = pair_columns(tables, part.src, part.dst, part.at, left_out=left_out)
         with torch.inference_mode():
             rows = torch.from_numpy(with_season(columns, part.at, edges, season))
             hazard = torch.exp(network(rows)).double().numpy()
@@ -307,7 +357,7 @@ def trusted_horizon(
     src, at = draw_moments(graph, rng, TRUST_MOMENTS, begin, end)
     waits = draw_waits(graph, src, at, stream(seed, "trust targets"))
     tables, left_out = tables_of(graph, scales), columns_left_out(config.without, LINK_COLUMNS)
-    columns = link_columns(tables, waits.src, waits.dst, waits.at, left_out=left_out)
+    columns = pair_columns(tables, waits.src, waits.dst, waits.at, left_out=left_out)
     hazard = np.exp(network(with_season(columns, waits.at, edges, season)).astype(np.float64))
     hazard *= ratio[:, bands_of(edges, scales)][kinds_of_rows(columns)]
     said, trusted = -np.expm1(-np.cumsum(hazard, axis=1)), 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
@@ -14,9 +15,9 @@ from tadge.arrays import Days
 from tadge.config import ForecastConfig
 from tadge.errors import InputError
 from tadge.features.columns import NUM_SCALES
-from tadge.features.link_columns import LINK_WIDTH, NODE_WIDTH
 from tadge.features.season import HOURS_A_WEEK, Season
 from tadge.features.tables import Scales
+from tadge.features.type_columns import MOST_LOOKED_AT, pair_width, source_width
 from tadge.forecasting.curve_models import NUM_BANDS, PAIR_RATES, SOURCE_RATES, CurveModels
 from tadge.forecasting.curves import NUM_BINS
 from tadge.forecasting.plain_networks import PlainHazards, PlainScorer, Rates, check_array, check_state
@@ -56,6 +57,8 @@ def to_arrays(learned: Learned) -> dict[str, npt.NDArray[Any]]:
         "usual": np.array([curves.usual]),
         "trusted": np.array([min(curves.trusted, curves.edges[-1])]),
     }
+    if scales.types:
+        arrays["types"] = np.frombuffer(json.dumps(scales.types).encode(), np.uint8)
     if curves.season is not None:
         arrays["season"] = curves.season.rate
     if ranking.check is not None:
@@ -96,16 +99,18 @@ def from_arrays(arrays: Mapping[str, npt.NDArray[Any]], checks: Sequence[Any], c
     if not (slope > 0 and 0.0 <= joined <= 1.0 and 0.0 <= unseen <= 1.0):
         raise ValueError("ranking: not a calibration")
     season = Season(_positive(arrays, "season", (HOURS_A_WEEK,))) if "season" in arrays else None
+    types = _types(arrays["types"]) if "types" in arrays else ()
     (usual,) = check_array(arrays["usual"], (1,), "usual", np.float64).tolist()
-    check_state(under("links"), LINK_WIDTH, hidden, {"layers.4.weight": (1, hidden), "layers.4.bias": (1,)}, "links")
+    last_layer = {"layers.4.weight": (1, hidden), "layers.4.bias": (1,)}
+    check_state(under("links"), pair_width(len(types)), hidden, last_layer, "links")
     return Learned(
-        Scales(log_unit_days, tuple(decay_days)),
+        Scales(log_unit_days, tuple(decay_days), types=types),
         PlainScorer(under("links")),
         RankCalibration(slope, tilt, (joined, unseen), _rank_check(arrays.get("rank_check"))),
         CurveModels(
             edges,
-            hazards("pairs", LINK_WIDTH, PAIR_RATES, NUM_BINS),
-            hazards("acts", NODE_WIDTH, SOURCE_RATES, 2 * NUM_BINS),
+            hazards("pairs", pair_width(len(types)), PAIR_RATES, NUM_BINS),
+            hazards("acts", source_width(len(types)), SOURCE_RATES, 2 * NUM_BINS),
             ratio,
             usual,
             season,
@@ -117,6 +122,20 @@ def from_arrays(arrays: Mapping[str, npt.NDArray[Any]], checks: Sequence[Any], c
         checked("median_laws", lambda parts: ToeLaws(**parts, statistic="median").checked()),
         tuple(_rule_check(*check) for check in checks),
     )
+
+
+def _types(letters: npt.NDArray[Any]) -> tuple[str, ...]:
+    if letters.dtype != np.uint8:
+        raise ValueError("types: not names of types")
+    try:
+        names = json.loads(letters.tobytes())
+    except RecursionError as error:
+        raise ValueError("types: not names of types") from error
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError("types: not names of types")
+    if not 0 < len(names) == len(set(names)) <= MOST_LOOKED_AT:
+        raise ValueError("types: not names of types")
+    return tuple(names)
 
 
 def _trusted(values: npt.NDArray[Any], edges: Days) -> float:

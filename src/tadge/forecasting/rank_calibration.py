@@ -18,8 +18,8 @@ import numpy as np
 from tadge.arrays import Days, Flags, Ints, Report, Vectors
 from tadge.config import ForecastConfig
 from tadge.features.columns import LINK_COLUMNS, columns_left_out
-from tadge.features.link_columns import link_columns
 from tadge.features.tables import Scales, tables_of
+from tadge.features.type_columns import pair_columns
 from tadge.forecasting.ask_curves import cuts
 from tadge.forecasting.plain_networks import Scorer
 from tadge.forecasting.side_by_side import silent
@@ -132,7 +132,7 @@ def calibrate_ranking(
     scores, target = np.full(alternatives.target.shape, -np.inf), alternatives.target[rows, places]
     for cut in cuts(rows.size):  # all at once would be most of the memory that is taken in learning
         report(cut.start, rows.size)
-        columns = link_columns(tables, src[rows[cut]], target[cut], at[rows[cut]], left_out=left_out)
+        columns = pair_columns(tables, src[rows[cut]], target[cut], at[rows[cut]], left_out=left_out)
         scores[rows[cut], places[cut]] = scorer(columns)
     slope, tilt = likeliest_slopes(scores, np.log(np.maximum(alternatives.weight, SMALLEST_WEIGHT)))
     check = check_ranking(graph, src, at, alternatives.target, scores, known=float(asked.mean()))

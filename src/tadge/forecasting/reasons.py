@@ -6,13 +6,15 @@ import numpy as np
 
 from tadge.arrays import Ints, Vectors
 from tadge.features.columns import PAIR
-from tadge.features.link_columns import LATEST_EVENTS, LINK_WIDTH, NODE_WIDTH
+from tadge.features.link_columns import LATEST_EVENTS, NODE_WIDTH
 from tadge.forecasting.ask_curves import UNKNOWN
+from tadge.graph.event_types import NO_TYPE
 from tadge.graph.graph import TemporalGraph
-from tadge.graph.past import EventLists, end_of, past_of
+from tadge.graph.past import EventLists, end_of, pair_end, past_of
 from tadge.units import date_text, span_text
 
-HOURS_OF_WEEK = "hours of the week"  # the group of columns of a season, which stand behind LINK_COLUMNS
+TYPES_OF_EVENTS = "types of events"  # the group of columns of types, which stand behind LINK_COLUMNS
+HOURS_OF_WEEK = "hours of the week"  # the group of columns of a season, which stand behind all others
 LATEST_LINKS = 10  # of a source that are counted
 NAMED = 3  # of those in common
 VERBS = {"acts of": "{}linked to others", "links to": "was {}linked to", "links of": "{}had links"}
@@ -40,8 +42,8 @@ class PairFacts:
         self.src, self.dst = src, dst
         self.src_name, self.dst_name = names
 
-    def sentence(self, group: str, row: Vectors) -> str:
-        """Give the sentence of a group of columns; `row` are the columns of the pair, (F,)."""
+    def sentence(self, group: str, row: Vectors, hour: float = 1.0) -> str:
+        """Give the sentence of a group of columns; `row` are those of the pair, (F,), `hour` the rate of this one."""
         if group in ("links of src to dst", "links of src and dst"):
             return self._forth()
         if group == "links of dst to src":
@@ -49,7 +51,9 @@ class PairFacts:
         if group == "others in common":
             return self._in_common(row)
         if group == HOURS_OF_WEEK:
-            return self._hour(float(np.exp(row[LINK_WIDTH])))
+            return self._hour(hour)
+        if group == TYPES_OF_EVENTS:
+            return self._types()
         role, _, end = group.rpartition(" ")
         node, name = (self.src, self.src_name) if end == "src" else (self.dst, self.dst_name)
         return self._activity(self.past.incoming if role == "links to" else self.past.outgoing, node, name, VERBS[role])
@@ -57,6 +61,33 @@ class PairFacts:
     def _hour(self, rate: float) -> str:
         now = date_text(self.at, self.graph.clock)
         return f"asked as of {now} UTC: at that hour and weekday {rate:.2g} times as much happens as in the mean"
+
+    def _types(self) -> str:
+        """Name the types of the last link between the two, and of the last acts of both."""
+        src, dst = self.src_name, self.dst_name
+        pair = max(self._last_of_pair(self.src, self.dst), self._last_of_pair(self.dst, self.src))
+        acts = (self._last_act(node) for node in (self.src, self.dst))
+        lasts = zip((pair, *acts), (f"link between {src} and {dst}", f"link of {src}", f"link of {dst}"), strict=True)
+        words = [f"the last {what}: {self._type_of(event)}" for event, what in lasts if event >= 0]
+        return "; ".join(words) or f"neither {src} nor {dst} has linked to anyone"
+
+    def _type_of(self, event: int) -> str:
+        codes, names = self.graph.types
+        return "no type" if codes is None or codes[event] == NO_TYPE else names[codes[event]]
+
+    def _last_of_pair(self, src: int, dst: int) -> int:
+        """Find the last event of a pair by then; -1 where there was none."""
+        if UNKNOWN in (src, dst):
+            return -1
+        pairs = self.past.pairs
+        end, count = pair_end(pairs.first, pairs.target, pairs.start, pairs.time, src, dst, self.at)
+        return int(pairs.reading[end - 1]) // self.past.directions if count else -1
+
+    def _last_act(self, node: int) -> int:
+        """Find the last event by which a node acted by then; -1 where there was none."""
+        acts, end = self.past.outgoing, self._end(self.past.outgoing, node)
+        known = node != UNKNOWN and end > int(acts.start[node])
+        return int(acts.reading[end - 1]) // self.past.directions if known else -1
 
     # -- the pair -----------------------------------------------------------------------------------------------------
 

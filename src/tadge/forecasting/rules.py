@@ -17,8 +17,8 @@ import numpy as np
 from tadge.arrays import Days, Ints, Report, Vectors
 from tadge.config import ForecastConfig
 from tadge.features.columns import LINK_COLUMNS, columns_left_out
-from tadge.features.link_columns import link_columns
 from tadge.features.tables import REPEATED, Scales, marks_of, tables_of
+from tadge.features.type_columns import pair_columns
 from tadge.forecasting.plain_networks import Scorer
 from tadge.forecasting.side_by_side import silent
 from tadge.forecasting.waits import candidates_of
@@ -192,7 +192,7 @@ def _check(
 ) -> RuleCheck:
     rules = RULES | NO_REPEATS if hardly_any_repeats(graph) else RULES
     row, place = np.nonzero(questions.candidate >= 0)
-    columns = link_columns(
+    columns = pair_columns(
         tables_of(graph, scales), questions.src[row], questions.candidate[row, place], questions.at[row]
     )
     reciprocal = {name: _reciprocal_ranks(rule(columns), questions) for name, rule in rules.items()}

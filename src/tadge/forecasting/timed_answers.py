@@ -64,6 +64,12 @@ class TimedAnswers(PairEstimator):
         self._graph()
         return self.curves_.season is not None
 
+    @property
+    def types_(self) -> tuple[str, ...]:
+        """Name the types of events that forecasts look at: where these helped on the latest fifth; else none."""
+        self._graph()
+        return self.scales_.types
+
     def within(
         self,
         src: NodeIds,
@@ -249,6 +255,9 @@ class TimedAnswers(PairEstimator):
         if self.curves_.season is not None and found.clock != self.graph_.clock:
             expected = f"the clock {self.graph_.clock!r}, as forecasts know of hours of the week"
             raise InputError("a graph on another clock", expected=expected, found=repr(found.clock), where="graph")
+        if self.scales_.types and found.type is None:
+            expected, cure = "types of events, as forecasts look at them", "name their column: type"
+            raise InputError("a graph without types", expected=expected, found="none", cure=cure, where="graph")
         return found
 
     def _curves(self, graph: TemporalGraph, src: Ints, dst: Ints, at: Days) -> Any:

@@ -86,6 +86,10 @@ class Waits(NamedTuple):
     wait: Days
     weight: Days
 
+    def part(self, cut: slice) -> Waits:
+        """Give some of them."""
+        return Waits(self.src[cut], self.dst[cut], self.at[cut], self.wait[cut], self.weight[cut])
+
 
 def draw_moments(
     graph: TemporalGraph, rng: np.random.Generator, count: int, begin: float, end: float

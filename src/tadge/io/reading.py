@@ -11,6 +11,7 @@ from tadge.io.options import ReadOptions
 
 DEFAULTS = {one.name: one.default for one in fields_of(ReadOptions)}
 COLUMNS = ("src", "dst", "time", "weight")
+FURTHER = ("type",)  # columns that are read only where they are named
 AS_TOLD = ("delimiter", "comments", "encoding")  # what files tell anew if nobody did
 
 
@@ -28,7 +29,9 @@ def settled(
     told = {name: getattr(options, name) for name in AS_TOLD}
     reading = {name: value for name, value in told.items() if value != DEFAULTS[name]}
     prefix = "" if named else "column "
-    reading |= {role: columns[role].removeprefix(prefix) if role in columns else "none" for role in COLUMNS}
+    reading |= dict.fromkeys(COLUMNS, "none")
+    used = (role for role in (*COLUMNS, *FURTHER) if role in columns)
+    reading |= {role: columns[role].removeprefix(prefix) for role in used}
     reading |= {} if named else {"header": False}
     reading |= {name: value for name, value in found.items() if value is not None}
     return reading | {"directed": options.directed, "tov": options.tov}
@@ -44,6 +47,6 @@ def filled_in(options: ReadOptions, reading: Mapping[str, Any] | None, *, column
     """
     known = {name: value for name, value in (reading or {}).items() if name in DEFAULTS}
     if not columns or any(getattr(options, role) is not None for role in ("src", "dst", "time")):
-        known = {name: value for name, value in known.items() if name not in (*COLUMNS, "header")}
+        known = {name: value for name, value in known.items() if name not in (*COLUMNS, *FURTHER, "header")}
     untold = {name: value for name, value in known.items() if getattr(options, name) == DEFAULTS[name]}
     return replace(options, **untold)

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tadge.embedding.estimator import TADGE
+from tadge.errors import visible
 from tadge.forecasting.estimator import Forecaster
 from tadge.graph import TemporalGraph
 from tadge.validation import latest_from
@@ -61,7 +62,15 @@ def fit_summary(
         "forecasts": None if forecaster is None else forecaster.about()["forecast"],
         "latest_fifth": None if forecaster is None else _checked(forecaster),
         "seasonal": None if forecaster is None else forecaster.seasonal_,
+        "types": None if forecaster is None else _types(graph, forecaster),
     }
+
+
+def _types(graph: TemporalGraph, forecaster: Forecaster) -> dict[str, Any] | None:
+    """Tell which types of events forecasts look at; None where the graph has none."""
+    if graph.type is None:
+        return None
+    return {"asked": forecaster.config.event_types, "looked_at": list(forecaster.types_)}
 
 
 def _checked(forecaster: Forecaster) -> dict[str, float] | None:
@@ -124,11 +133,22 @@ def how_good(report: dict[str, Any]) -> list[str]:
     unseen = 1 - check["known"]
     if unseen > 0:
         lines[-1] += f" {unseen:.1%} of the late events went to nodes never seen before, and are not counted."
+    if report["types"] is not None:
+        lines.append(f"  {_about_types(**report['types'])}")
     if report["seasonal"]:
         lines.append("  Hours of the week help to tell when: forecasts know of them.")
     if check["rule_first"] > check["first"] or check["rule_ten"] > check["ten"]:
         lines.append("  The rule is better than the model here.")
     return lines
+
+
+def _about_types(asked: str, looked_at: list[str]) -> str:
+    """Say whether forecasts look at types of events, and why."""
+    if looked_at:
+        why = "as was asked" if asked == "always" else "they help to tell who and when"
+        return f"Types of events are looked at, {why}: {visible(', '.join(looked_at))}."
+    why = "as was asked" if asked == "never" else "they do not clearly help to tell who and when"
+    return f"Types of events are not looked at: {why}."
 
 
 def what_to_ask(report: dict[str, Any], graph: TemporalGraph) -> list[str]:

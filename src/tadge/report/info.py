@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tadge.errors import visible
 from tadge.graph import TemporalGraph
 from tadge.io.readers import ReadReport
 from tadge.units import date_text
@@ -23,6 +24,8 @@ TOE_BINS = (  # upper ends in days
     ("under a year", 365.25),
     ("a year or more", np.inf),
 )
+
+SHOWN_TYPES = 10
 
 PASSIVE = (
     "Targets never act in a two-sided graph: a ToE here is the age of its target, the time since it was first seen, "
@@ -71,7 +74,7 @@ def graph_tables(figures: dict[str, Any]) -> Group:
 
     rows = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     for name, value in _facts(figures):
-        rows.add_row(name, value)
+        rows.add_row(name, Text(value))
     histogram = Table(title="ToE: how long until an edge forms", title_justify="left", show_header=False, box=None)
     most = max(figures["toe_histogram"].values()) or 1
     for name, count in figures["toe_histogram"].items():
@@ -91,9 +94,11 @@ def _facts(figures: dict[str, Any]) -> list[tuple[str, str]]:
         return f"{figures[key]:,} ({100 * figures[key] / events:.1f}%)"
 
     kind = ("directed" if figures["directed"] else "undirected") + (", two-sided" if figures["bipartite"] else "")
-    quantiles = figures["toe_quantiles_days"]
+    quantiles, types = figures["toe_quantiles_days"], figures["types"]
+    more = f" and {len(types) - SHOWN_TYPES:,} more" if len(types) > SHOWN_TYPES else ""
     return [
         ("kind", kind + (", weighted" if figures["weighted"] else "")),
+        *([("types of events", visible(", ".join(types[:SHOWN_TYPES])) + more)] if types else []),
         ("from", str(figures["first"])),
         ("to", f"{figures['last']} ({_float(figures['span_days'])} days)"),
         ("events with a ToE", counted("events_with_toe")),

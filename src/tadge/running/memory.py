@@ -17,6 +17,7 @@ from tadge.embedding.memory import INNER_COPIES, NUMBER, estimate
 from tadge.embedding.toe_head import HEAD_PAIRS
 from tadge.features.link_columns import LINK_WIDTH
 from tadge.features.toe_columns import TOE_WIDTH
+from tadge.features.type_columns import common_types, pair_width
 from tadge.forecasting.rank_calibration import CALIBRATION_EVENTS
 from tadge.graph.graph import TemporalGraph
 from tadge.machine import available_memory, held_memory
@@ -99,7 +100,8 @@ def _forecaster(graph: TemporalGraph, config: ForecastConfig) -> int:
     step = config.batch_events * (1 + config.random_negatives + config.former_negatives)
     least = ForecastConfig()
     usual = least.batch_events * (1 + least.random_negatives + least.former_negatives)
-    wider = step * (LINK_WIDTH + 4 * config.hidden) / (usual * (LINK_WIDTH + 4 * least.hidden))
+    columns = pair_width(len(common_types(graph)) if config.event_types != "never" else 0)
+    wider = step * (columns + 4 * config.hidden) / (usual * (LINK_WIDTH + 4 * least.hidden))
     late = min(1.0, graph.num_events / (LATE * CALIBRATION_EVENTS))
     networks = BATCHES * wider + CALIBRATING * late + PER_EVENT * readings
     rows = min(config.max_pairs, readings) * (2 if config.rescale else 1)
