@@ -54,7 +54,7 @@ EVALUATE = ["--quiet", *MODEL, *"--epochs 1 --tasks toe --methods mean --no-cont
 RUN = "--quiet --budget 1s --steps 4 --batch-events 16 --trees 2".split()
 DISK_CALLS = ("fsync", "replace", "rename", "unlink", "rmdir", "link")
 OF_THE_MOMENT = ("seconds", "times", "walks_per_second", "peak_memory_mb", "digest", "memory", "began", "cpu_seconds")
-OF_THE_MOMENT += ("expected_memory_mb",)
+OF_THE_MOMENT += ("expected_memory_mb", "version")  # of a repository: with its commit
 
 
 class Case(NamedTuple):
