@@ -38,7 +38,7 @@ lint: $(VENV)/.dev
 audit: $(BIN)/python
 	$(BIN)/python -m venv $(VENV)/audit && $(VENV)/audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit \
 		|| { echo "audit: pip-audit cannot be had; it needs a network"; exit 1; }
-	@$(VENV)/audit/bin/pip-audit --requirement constraints.txt --no-deps --disable-pip; code=$$?; \
+	@$(VENV)/audit/bin/pip-audit --strict --requirement constraints.txt --no-deps --disable-pip; code=$$?; \
 		[ $$code -eq 0 ] || echo "audit: see above; without a network nothing can be looked up"; exit $$code
 
 test: lint

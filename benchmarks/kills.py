@@ -1,11 +1,14 @@
 """Kill fit, walk, evaluate and run with SIGKILL, again and again, and go on: nothing may be lost, mixed or left behind.
 
 Each run is a real command in a process of its own. It is killed at a random moment, or right before the n-th call that
-brings bytes to the disk or gives a file its name: so many fall into a save, some into the very last one. After every
+brings bytes to the disk or gives a file its name, the first time half-way: so many fall into a save, some into the very
+last one. After every
 kill what is in the folder must load, and be as it was before the run or as it is after it. `--resume` (for `fit
 --force` and `run --force` too) must then end in the bytes of a run that was never killed, with no other file left.
 
-    python benchmarks/kills.py --kills 100
+    python benchmarks/kills.py --kills 100 [--only fit,walk]
+
+tests/cli/test_kills.py is a short form of it.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,17 +43,18 @@ import tadge.walks.store
 from tadge import TADGE, Forecaster, sample_walks, synthetic
 from tadge.graph.chains import chains_of
 from tadge.running.folder import RECORD, read_record
+from tadge.storage.folder import has_folder, read_folder
 
 torch.set_num_threads(1)
 MODEL = "--num-walks 150 --min-length 2 --max-length 4 --dim 8 --heads 1 --blocks 1 --batch-size 60 --window 5".split()
 MODEL += "--window-step 4 --init random --precision float32 --threads 1 --steps 4 --batch-events 16 --trees 2".split()
 FIT = ["--quiet", *MODEL, "--epochs", "3", "--checkpoint-seconds", "0"]
-WALK = "--quiet --num-walks 400000 --min-length 2 --max-length 3".split()
+WALK, WALKS_PER_PART = "--quiet --num-walks 400000 --min-length 2 --max-length 3".split(), 40
 EVALUATE = ["--quiet", *MODEL, *"--epochs 1 --tasks toe --methods mean --no-control --seeds 2".split()]
 RUN = "--quiet --budget 1s --steps 4 --batch-events 16 --trees 2".split()
 DISK_CALLS = ("fsync", "replace", "rename", "unlink", "rmdir", "link")
 OF_THE_MOMENT = ("seconds", "times", "walks_per_second", "peak_memory_mb", "digest", "memory", "began", "cpu_seconds")
-OF_THE_MOMENT += ("expected_memory_mb",)
+OF_THE_MOMENT += ("expected_memory_mb", "version")  # of a repository: with its commit
 
 
 class Case(NamedTuple):
@@ -61,7 +66,8 @@ class Case(NamedTuple):
         command: its arguments, but for `--out`.
         before: what makes the place before the first run, from its path.
         how: gives the arguments of the next run, from what is in the place.
-        check: looks at the place after a kill: complains where something is lost or mixed.
+        check: looks at the place after a kill: complains where something is lost or mixed; tells whether there is a
+            beginning to go on from.
     """
 
     name: str
@@ -69,7 +75,7 @@ class Case(NamedTuple):
     command: list[str]
     before: Callable[[Path], object]
     how: Callable[[Path], list[str]]
-    check: Callable[[Path], object]
+    check: Callable[[Path], bool]
 
 
 # -- one run ----------------------------------------------------------------------------------------------------------
@@ -169,12 +175,12 @@ def kill_again_and_again(case: Case, folder: Path, kills: int, chance: random.Ra
         for _ in range(chance.randint(1, 4)):
             late = max(1, calls - chance.randint(0, 25))
             ways = {"delay": chance.uniform(0, length)}, {"calls": chance.randint(1, calls)}, {"calls": late}
-            how: dict[str, Any] = chance.choice(ways)
+            how: dict[str, Any] = chance.choice(ways) if tally["kills"] else {"calls": calls // 2}
             if _run_on(case, place, **how)[0] != -signal.SIGKILL:
                 break
             tally["kills"] += 1
             tally["at a call to the disk"] += "calls" in how
-            tally["lost or mixed"] += _is_wrong(case, place)
+            tally[_found(case, place)] += 1
         code, _ = _run_on(case, place)
         tally["runs"] += 1
         tally["ended otherwise"] += code != 0
@@ -196,19 +202,19 @@ def _run_on(case: Case, place: Path, **how: Any) -> tuple[int, int]:
     return run([*case.command, "--out", str(place), *case.how(place)], **how)
 
 
-def _is_wrong(case: Case, place: Path) -> bool:
+def _found(case: Case, place: Path) -> str:
+    """Look at what a kill has left."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            case.check(place)
+            return "with a beginning" if case.check(place) else "without one"
     except Exception as error:
         print(f"{case.name}: {type(error).__name__}: {error}", file=sys.stderr)
-        return True
-    return False
+        return "lost or mixed"
 
 
-def _is_run_of(place: Path, graphs: set[str]) -> bool:
-    return (place / RECORD).exists() and read_record(place)["graph"] in graphs
+def _is_run_of(place: Path, graph: str) -> bool:
+    return (place / RECORD).exists() and read_record(place)["graph"] == graph
 
 
 def cases(folder: Path) -> list[Case]:
@@ -217,59 +223,68 @@ def cases(folder: Path) -> list[Case]:
         made = ["synth", "--events", "400", "--seed", seed, "--out", str(folder / f"{name}.csv")]
         if run(made)[0] != 0:
             raise SystemExit("no events")
-    fit = ["fit", str(folder / "new.csv"), *FIT]
-    former = folder / "former"
-    if run(["fit", str(folder / "old.csv"), *FIT, "--out", str(former)])[0] != 0:
-        raise SystemExit("no model to replace")
-    old = models(former)
-    runs = ["run", str(folder / "new.csv"), *RUN]
-    if run(["run", str(folder / "old.csv"), *RUN, "--out", str(folder / "former run")])[0] != 0:
-        raise SystemExit("no run to replace")
+    fit, runs = ["fit", str(folder / "new.csv"), *FIT], ["run", str(folder / "new.csv"), *RUN]
+
+    @cache
+    def former(name: str, *options: str) -> Path:
+        """Make what is to be replaced, of the old events."""
+        place = folder / f"former {name}"
+        if run([name, str(folder / "old.csv"), *options, "--out", str(place)])[0] != 0:
+            raise SystemExit(f"no {name} to replace")
+        return place
 
     def resume(place: Path) -> list[str]:
         return ["--resume"]
 
     def force(place: Path) -> list[str]:
         """Go on where a run has begun, or is over."""
-        return ["--resume"] if (place / ".new").exists() or models(place) != old else ["--force"]
+        begun, old = place / ".new", models(former("fit", *FIT))
+        return ["--resume"] if begun.exists() or models(place) != old else ["--force"]
 
-    def one_of_two(place: Path) -> None:
+    def whole(place: Path) -> bool:
+        """Load what is there; a checkpoint that is not whole is complained about too."""
+        models(place)
+        return has_folder(place, "checkpoint") and bool(read_folder(place, "checkpoint"))
+
+    def one_of_two(place: Path) -> bool:
         loaded = [kind.load(place).graph_.fingerprint for kind in (Forecaster, TADGE)]
         if loaded[0] != loaded[1]:
             raise ValueError("models of two graphs")
+        return whole(place / ".new")
 
-    def readable(place: Path) -> None:
+    def readable(place: Path) -> bool:
         for path in [place, *Path(f"{place}.parts").glob("part-*.parquet")]:
             if path.exists() and path.read_bytes()[-4:] != b"PAR1":  # the last bytes of a whole file
                 raise ValueError(f"{path}: not whole")
+        return Path(f"{place}.parts", "state.json").exists()
 
-    def results(place: Path) -> None:
-        for path in place.rglob("*-seed*.json"):
-            tadge.Result.from_json(path)
+    def results(place: Path) -> bool:
+        return bool([tadge.Result.from_json(path) for path in place.rglob("*-seed*.json")])
 
     def force_run(place: Path) -> list[str]:
         """Go on where a run has begun beside the old one, or has taken its place."""
-        begun = place.with_name(f".{place.name}.new") / RECORD
+        begun, old = place.with_name(f".{place.name}.new") / RECORD, read_record(former("run", *RUN))["graph"]
         return ["--resume"] if begun.exists() or not _is_run_of(place, old) else ["--force"]
 
-    def one_run(place: Path) -> None:
+    def one_run(place: Path) -> bool:
         """Look for a finished run: in its place, or between two renamings in that of the old one."""
         there = place if (place / RECORD).exists() else place.with_name(f".{place.name}.old")
         if not read_record(there)["finished"] or not models(there / "model"):
             raise ValueError("no whole run")
+        return (place.with_name(f".{place.name}.new") / RECORD).exists()
 
     def nothing(place: Path) -> None:
         pass
 
     walk, evaluate = (["walk", str(folder / "new.csv"), *WALK], ["evaluate", str(folder / "new.csv"), *EVALUATE])
     return [
-        Case("fit", "model", fit, nothing, resume, models),
-        Case("fit --force", "model", fit, lambda place: shutil.copytree(former, place), force, one_of_two),
+        Case("fit", "model", fit, nothing, resume, whole),
+        Case("fit --force", "model", fit, lambda place: shutil.copytree(former("fit", *FIT), place), force, one_of_two),
         Case("walk", "walks.parquet", walk, nothing, resume, readable),
         Case("evaluate", "results", evaluate, nothing, resume, results),
         Case(
             *("run --force", "run", runs),
-            lambda place: shutil.copytree(folder / "former run", place),
+            lambda place: shutil.copytree(former("run", *RUN), place),
             *(force_run, one_run),
         ),
     ]
@@ -285,16 +300,18 @@ def main() -> None:
     small = synthetic.forum(200).graph  # compiled code is loaded once, before the children
     sample_walks(small, tadge.WalkConfig(min_length=2, max_length=4), threads=1)
     chains_of(small)
+    tadge.walks.store.write_walks = partial(tadge.walks.store.write_walks, chunk=WALKS_PER_PART)  # several parts
     chance, wrong = random.Random(given.seed), 0
-    columns = ("kills", "at a call to the disk", "runs", "lost or mixed", "ended otherwise", "other bytes or files")
-    print(f"{'command':12}" + "".join(f"{name:>24}" for name in columns))
+    faults = ("lost or mixed", "ended otherwise", "other bytes or files")
+    columns = ("kills", "at a call to the disk", "with a beginning", "runs", *faults)
+    print(f"{'command':12}" + "".join(f"{name:>23}" for name in columns))
     with tempfile.TemporaryDirectory() as place:
         listed = [case for case in cases(Path(place)) if not given.only or case.name in given.only.split(",")]
         for number, case in enumerate(listed):
             kills = given.kills // len(listed) + (number < given.kills % len(listed))
             tally = kill_again_and_again(case, Path(place) / case.name.replace(" ", ""), kills, chance)
-            print(f"{case.name:12}" + "".join(f"{tally[name]:>24,}" for name in columns), flush=True)
-            wrong += sum(tally[name] for name in columns[3:])
+            print(f"{case.name:12}" + "".join(f"{tally[name]:>23,}" for name in columns), flush=True)
+            wrong += sum(tally[name] for name in faults)
     print(f"wrong in all: {wrong} (expected: 0)")
     sys.exit(1 if wrong else 0)
 

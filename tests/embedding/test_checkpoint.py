@@ -395,7 +395,7 @@ def test_an_interrupt_in_the_first_epoch_keeps_the_beginning(tmp_path, monkeypat
         assert np.isfinite(TADGE.load(tmp_path).embed()).all()
 
 
-# -- the command line, killed ------------------------------------------------------------------------------------------
+# -- the command line, interrupted -------------------------------------------------------------------------------------
 
 ENVIRONMENT = {"OMP_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1", "POLARS_ALLOW_FORKING_THREAD": "1"}
 OPTIONS = [
@@ -404,94 +404,6 @@ OPTIONS = [
     *"--only vectors --seed 3 --threads 1 --checkpoint-seconds 0 --quiet --json".split(),
 ]
 
-DRIVER = """
-import json, os, random, signal, sys, time
-from pathlib import Path
-
-import torch
-import torch._dynamo  # the optimiser's: it takes long to load
-
-torch.set_num_threads(1)
-import tadge.cli, tadge.embedding.estimator, tadge.io.readers, tadge.report.fit
-from tadge import synthetic
-from tadge.storage.folder import has_folder, read_folder
-from tadge.graph.chains import chains_of
-from tadge import sample_walks
-
-folder, options, seed = Path(sys.argv[1]), json.loads(sys.argv[2]), int(sys.argv[3])
-chance = random.Random(seed)
-small = synthetic.forum(200).graph  # compiled code is loaded once, before the children
-sample_walks(small, tadge.WalkConfig(min_length=2, max_length=4), threads=1)
-chains_of(small)
-
-
-def fit(out, resume, kill_in_save):
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    real, count = os.fsync, [0]
-
-    def fsync(handle):
-        count[0] += 1
-        if count[0] == kill_in_save:
-            os.kill(os.getpid(), signal.SIGKILL)
-        real(handle)
-
-    os.fsync = fsync
-    arguments = ["fit", str(folder / "events.csv"), "--out", str(out), *options]
-    sys.argv = ["tadge", *arguments, *(["--resume"] if resume else [])]
-    tadge.cli.main()
-
-
-def child(out, resume, delay=None, kill_in_save=None):
-    pid = os.fork()
-    if pid == 0:
-        try:
-            fit(out, resume, kill_in_save)
-            os._exit(0)
-        except SystemExit as done:
-            os._exit(done.code or 0)
-        except BaseException:
-            import traceback
-
-            traceback.print_exc()
-            os._exit(70)
-    if delay is not None:
-        time.sleep(delay)
-        os.kill(pid, signal.SIGKILL)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-
-
-def names(out):
-    return sorted(path.name for path in out.glob("tadge-*.safetensors"))
-
-
-began = time.monotonic()
-found = {"code": child(folder / "whole", False), "whole": names(folder / "whole"), "runs": [], "kills": []}
-length = time.monotonic() - began
-out, run = folder / "cut", {"kills": 0}
-while True:
-    enough = len(found["kills"]) >= 20
-    ways = {"delay": chance.uniform(0, 0.7 * length)}, {"kill_in_save": chance.randint(1, 60)}
-    how = {} if enough else chance.choice(ways)
-    code = child(out, True, **how)
-    if code == -signal.SIGKILL:
-        state = None
-        if has_folder(out, "checkpoint"):
-            state = read_folder(out, "checkpoint")[1]["position"]["total"]  # complains where it is not whole
-        listed = json.loads((out / "checkpoint.json").read_text())["files"] if state is not None else {}
-        left = {path.name for path in out.glob("*")} if out.exists() else set()
-        left -= {"checkpoint.json", "tadge.json", *(file["file"] for file in listed.values()), *found["whole"]}
-        found["kills"].append({"how": [*how][0], "total": state, "left": len(left)})
-        run["kills"] += 1
-        continue
-    found["runs"].append({**run, "code": code, "model": names(out), "rest": sorted(p.name for p in out.iterdir())})
-    if enough or code:
-        break
-    run = {"kills": 0}
-    for path in out.iterdir():
-        path.unlink()
-print(json.dumps(found))
-"""
-
 
 @pytest.fixture(scope="module")
 def events(tmp_path_factory):
@@ -499,26 +411,6 @@ def events(tmp_path_factory):
     folder = tmp_path_factory.mktemp("killed")
     tadge.write_events(forum(500), folder / "events.csv")
     return folder
-
-
-def test_a_fit_that_is_killed_again_and_again_ends_in_the_same_model(events):
-    """20 real kills at random moments, in the middle of saves too; after each, what is on disk is whole."""
-    arguments = [sys.executable, "-c", DRIVER, str(events), json.dumps(OPTIONS), "0"]
-    environment = os.environ | ENVIRONMENT
-    done = subprocess.run(arguments, check=False, capture_output=True, text=True, env=environment, timeout=300)
-    assert done.returncode == 0, done.stderr
-    assert "Traceback" not in done.stderr
-    found = json.loads(done.stdout)
-    assert found["code"] == 0, done.stderr
-    assert len(found["whole"]) == 4
-    assert len(found["kills"]) >= 20
-    for run in found["runs"]:
-        assert run["code"] == 0, done.stderr
-        assert run["model"] == found["whole"]  # their names hold digests of their bytes
-        assert run["rest"] == sorted([*found["whole"], "tadge.json"])  # nothing else is left
-    assert any(run["kills"] > 1 for run in found["runs"])
-    assert any(kill["left"] for kill in found["kills"])  # some were in the middle of a save
-    assert len({kill["total"] for kill in found["kills"]}) > 5  # at different steps
 
 
 def test_ctrl_c_as_a_real_signal(events):

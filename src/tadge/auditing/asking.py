@@ -13,6 +13,7 @@ from tadge.auditing.worlds import Questions
 from tadge.errors import InputError, TadgeError, TadgeWarning
 from tadge.evaluation.tasks import DAYS_MEDIAN, SQUASHED_MEAN
 from tadge.graph.graph import TemporalGraph
+from tadge.io.frames import polars_frames
 from tadge.protocols import TIMED_CALLS, accepts, name_of, supports
 from tadge.units import squash
 
@@ -47,7 +48,7 @@ class Asker:
         """Ask one call in a world; what goes wrong in it is a TadgeError."""
         where = f"{self.name}.{call}"
         try:
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), polars_frames():  # pandas would be loaded in every world
                 warnings.simplefilter("ignore", TadgeWarning)  # of questions long after what was learned from
                 ask = self._ask_timed if call in TIMED_CALLS else self._ask
                 return ask(twin, call, graph, questions, where)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+import traceback
 from typing import Annotated, NoReturn
 
 import typer
@@ -15,7 +16,8 @@ import typer
 from tadge.cli import run, files, synth  # noqa: F401 # isort: skip (commands come with them, in the order of the help)
 from tadge.cli import learn, ask, understand, vectors, score, board, reproduce  # noqa: F401 # isort: skip
 from tadge.cli.frame import BAD_INPUT, INTERRUPTED, app
-from tadge.errors import TadgeError, bounded, visible
+from tadge.errors import InputError, TadgeError, bounded, visible
+from tadge.storage.atomic import disk_trouble, system_number
 
 
 def _version(wanted: bool) -> None:
@@ -49,20 +51,34 @@ def main() -> None:
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
         sys.exit(INTERRUPTED)
-    except BrokenPipeError:  # the reader of our output went away
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
     except MemoryError:
         print("error: not enough memory; use a smaller file or a larger machine", file=sys.stderr)
         sys.exit(1)
-    except OSError as error:
-        if error.errno != errno.ENOSPC:
-            _fail(error)
-        print("error: stdout: cannot be written (no space left on the device)", file=sys.stderr)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(BAD_INPUT)
     except Exception as error:
-        _fail(error)
+        if system_number(error) == errno.EPIPE:  # the reader of our output went away
+            _silence()
+            sys.exit(0)
+        trouble = disk_trouble(error)
+        if trouble is None:
+            _fail(error)
+        print(f"error: {_unwritten(error, trouble)}", file=sys.stderr)
+        _silence()
+        sys.exit(BAD_INPUT)
+
+
+def _silence() -> None:
+    """Let nothing more be written to stdout, as Python would when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _unwritten(error: Exception, trouble: OSError) -> InputError:
+    """Say what a disk has no room for, where it is none of the files that were asked for."""
+    what = f"cannot be written ({trouble.strerror})"
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        if frame.f_globals.get("__name__") == "numba.core.caching":
+            cure = "make room, or name a folder that has room in NUMBA_CACHE_DIR"
+            return InputError(what, cure=cure, where="compiled code")
+    return InputError(what, where="stdout")
 
 
 def _fail(error: Exception) -> NoReturn:

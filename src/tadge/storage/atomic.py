@@ -115,11 +115,25 @@ def _remove_abandoned(folder: Path, name: str) -> None:
 
 
 def disk_trouble(error: BaseException) -> OSError | None:
-    """Tell whether an error is about the disk: full, or write-protected; libraries may say so in words alone."""
-    number = error.errno if isinstance(error, OSError) else None
-    if number is None and (told := re.search(r"os error (\d+)", str(error))):
-        number = int(told[1])
-    return OSError(number, os.strerror(number)) if number in DISK_TROUBLE else None
+    """Tell whether an error is about the disk: full, or write-protected."""
+    number = system_number(error)
+    return OSError(number, os.strerror(number)) if number is not None and number in DISK_TROUBLE else None
+
+
+def system_number(error: BaseException) -> int | None:
+    """Give the number that the system has for an error; libraries may tell it in words alone."""
+    if isinstance(error, OSError) and error.errno is not None:
+        return error.errno
+    told = re.search(r"os error (\d+)", str(error))
+    return int(told[1]) if told else None
+
+
+def check_target(path: Path) -> None:
+    """Complain where a file cannot be written under this name, before any work is done."""
+    try:
+        _check_target(path.resolve())
+    except (OSError, RuntimeError) as error:  # RuntimeError: symbolic links in a circle
+        raise _not_writable(path, error) from None
 
 
 def _check_target(target: Path) -> None:

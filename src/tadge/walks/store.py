@@ -22,7 +22,7 @@ from tadge.config import WalkConfig
 from tadge.errors import ConfigError, InputError
 from tadge.graph import TemporalGraph
 from tadge.io.export import id_series
-from tadge.storage.atomic import atomic_file
+from tadge.storage.atomic import atomic_file, check_target
 from tadge.storage.folder import LOCK, one_writer
 from tadge.walks.sampler import WALKS_PER_CHUNK, Walks, iter_walks
 
@@ -171,12 +171,11 @@ def _begun(folder: Path) -> bool:
 
 
 def check_name(path: Path) -> None:
-    """Refuse a file that is not Parquet before any work is done."""
+    """Refuse a file that is not Parquet, or cannot be written, before any work is done."""
     if path.suffix.lower() != ".parquet":
         cure = "give the file such a name"
         raise ConfigError("unknown kind of file", expected=".parquet", found=path.name, cure=cure, where=str(path))
-    if path.is_dir():
-        raise InputError("this is a folder", expected="the name of a file to write", where=str(path))
+    check_target(path)
 
 
 def _begin(folder: Path, asked: dict[str, Any], resume: bool, force: bool) -> _State:
