@@ -23,7 +23,7 @@ from tadge.baselines import make
 from tadge.evaluation.questions import kinds_of, link_questions
 from tadge.evaluation.result import Result
 from tadge.evaluation.tasks import SHOWN, measure_links, rank_links
-from tadge.features.columns import LINK_COLUMNS, columns_left_out
+from tadge.features.columns import CHOSEN_TOGETHER, LINK_COLUMNS, columns_left_out
 from tadge.features.link_columns import link_columns
 from tadge.features.tables import Scales, tables_of
 from tadge.forecasting.learn import learn_links
@@ -33,7 +33,6 @@ from tadge.version import code_version
 
 DATA = ("bitcoin-otc", "college-msg", "jodie-wikipedia+", "htne-dblp+")
 RULES = ("co-visitation", "popularity", "last seen", "own recency + decayed popularity")
-TOGETHER = ", ".join(name for name in LINK_COLUMNS if name.startswith("chosen together"))
 WITH, WITHOUT = "all columns", "without what was chosen together"
 TEXT = (
     "The network of the Forecaster that ranks targets, with and without the columns that tell how often a target was "
@@ -79,7 +78,7 @@ def judge(name: str, seed: int) -> Result:
     began, graph = time.perf_counter(), tadge.datasets.load(name.rstrip("+"), quiet=True)
     graph = first_contacts(graph) if name.endswith("+") else graph
     split = tadge.split_by_time(graph)
-    methods = [Scorer(WITH, "", seed), Scorer(WITHOUT, TOGETHER, seed), *(make(rule, seed) for rule in RULES)]
+    methods = [Scorer(WITH, "", seed), Scorer(WITHOUT, CHOSEN_TOGETHER, seed), *(make(rule, seed) for rule in RULES)]
     kinds = {method.name: "model" if isinstance(method, Scorer) else "rule" for method in methods}
     result = Result(
         "forecast", kinds=kinds, times={each: {} for each in kinds}, validation={each: {} for each in kinds}
@@ -96,7 +95,7 @@ def judge(name: str, seed: int) -> Result:
     result.add_measured(TASK, measured, seed, len(questions), SHOWN["links"], ("mrr",), groups, questions.dst)
     result.tasks[TASK] |= {kind: int(mask.sum()) for kind, mask in groups.items()}
     result.data = {"name": name, "fingerprint": graph.fingerprint, "nodes": graph.num_nodes, "events": graph.num_events}
-    result.config = {"left out": TOGETHER}
+    result.config = {"left out": CHOSEN_TOGETHER}
     result.seeds, result.version, result.peak_memory_mb = [seed], code_version(), peak_memory_mb()
     result.seconds = time.perf_counter() - began
     return result

@@ -50,6 +50,7 @@ TYPE_LISTS = (  # of events, of each of which the types are looked at
 TYPE_FIGURES = ("since the last of this type", "the last event has it")  # of each list and type
 LINK_COLUMNS = (*(f"src: {name}" for name in NODE_COLUMNS), *(f"dst: {name}" for name in NODE_COLUMNS), *PAIR_COLUMNS)
 TOE_COLUMNS = LINK_COLUMNS + TIMING_COLUMNS
+CHOSEN_TOGETHER = ", ".join(name for name in PAIR_COLUMNS if name.startswith("chosen together"))
 PLAIN_COLUMNS = (
     *("since src acted", "since src received", "gap before src's last act", "mean gap of src's acts"),
     *("mean ToE given by src", "last ToE given by src", "mean ToE received by src", "last ToE received by src"),
