@@ -15,7 +15,7 @@ from tadge.forecasting.learned import from_arrays, to_arrays
 CUSTOMERS, AGENTS, DAYS = 40, 12, 250
 EVERY, SOON, LATER = 6.0, 0.1, 5.0  # days from ticket to ticket of a customer, and to the answers, in the mean
 FEW = ForecastConfig(
-    steps=250, trees=2, hidden=32, batch_events=32, forecast_lr=8e-3, random_negatives=8, former_negatives=4
+    steps=400, trees=2, hidden=32, batch_events=32, forecast_lr=8e-3, random_negatives=8, former_negatives=4
 )
 TYPES = ("answer", "other", "urgent")
 
